@@ -152,7 +152,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& model_
   for (const std::string& field : state->model->unread_fields()) {
     state->warnings.push_back(fmt::format("config.json: field {} is not understood", field));
   }
-  state->generation = TRY(io::GenerationConfig::load(model_dir));
+  state->generation =
+      TRY(io::GenerationConfig::load(model_dir, TRY(io::HfConfig::load(model_dir))));
   TRY(state->load_text());
   state->runner = std::make_unique<ops::OpRunner>(device, *state->opened.table);
   state->cache = TRY(KvCache::allocate(device, config, sizes.blocks, options.block_size));
@@ -381,7 +382,7 @@ SamplingParams Engine::default_sampling() const {
   SamplingParams sampling;
   if (generation.do_sample && !*generation.do_sample) sampling.temperature = 0;
   if (generation.temperature) sampling.temperature = static_cast<float>(*generation.temperature);
-  if (generation.top_k) sampling.top_k = static_cast<int32_t>(*generation.top_k);
+  if (generation.top_k) sampling.top_k = *generation.top_k;
   if (generation.top_p) sampling.top_p = static_cast<float>(*generation.top_p);
   if (generation.min_p) sampling.min_p = static_cast<float>(*generation.min_p);
   if (generation.repetition_penalty) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/errors.hpp"
+#include "io/rope_config.hpp"
 #include "model/layers/attention.hpp"
 #include "model/layers/dense_mlp.hpp"
 #include "model/layers/moe_block.hpp"
@@ -55,8 +56,12 @@ Result<AttentionConfig> configure_attention(const io::HfConfig& config, int64_t 
   attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.head_dim));
   attention.qk_norm_per_head = true;
   attention.rotary_dim = attention.head_dim;
-  const io::RopeConfig rope = TRY(config.rope());
-  if (rope.type != "default") return unsupported_field("rope type", rope.type, "default");
+  const io::RopeConfig rope = TRY(io::rope_config(config));
+  if (rope.type != io::RopeType::kDefault || rope.partial_rotary_factor != 1) {
+    return unsupported("config.json: rope_scaling asks for a scaled or partial rotary embedding, this "
+                       "family runs with the default one",
+                       "use a checkpoint without rope_scaling");
+  }
   attention.rope_theta = rope.theta;
   return attention;
 }
@@ -89,16 +94,9 @@ Result<DecoderConfig> configure_qwen3_dense(const io::HfConfig& config) {
 Result<DecoderConfig> configure_qwen3_moe(const io::HfConfig& config) {
   DecoderConfig decoder = TRY(configure_shared(config));
   MoeConfig& moe = decoder.moe;
-  moe.experts = TRY(config.integer_or("num_experts", 128));
-  const std::vector<int64_t> dense_layers = TRY(config.integers_or("mlp_only_layers", {}));
-  const int64_t sparse_step = TRY(config.integer_or("decoder_sparse_step", 1));
-  if (moe.experts < 0 || moe.experts > kMaxExperts || sparse_step < 1) {
-    return corrupt(
-        fmt::format("config.json: num_experts is {} (wanted 0 to {}), decoder_sparse_step "
-                    "is {} (wanted 1 or more)",
-                    moe.experts, kMaxExperts, sparse_step),
-        "restore config.json from its source");
-  }
+  moe.experts = TRY(config.integer_or("num_experts", 128, 0, kMaxExperts));
+  const std::vector<int64_t> dense_layers = TRY(config.integers("mlp_only_layers", 0, kMaxLayers));
+  const int64_t sparse_step = TRY(config.integer_or("decoder_sparse_step", 1, 1, kMaxLayers));
   bool any_dense = false;
   for (int64_t layer = 0; layer < decoder.layer_count(); ++layer) {
     const bool listed =

@@ -1,32 +1,9 @@
 #include "model/weights.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "base/errors.hpp"
 #include "io/expert_weights.hpp"
 
 namespace moe::model {
-namespace {
-
-Status check_tensor(const io::Checkpoint& checkpoint, const io::TensorInfo& tensor,
-                    const std::vector<int64_t>& wanted) {
-  const std::string file = checkpoint.shard_path(tensor.shard).filename().string();
-  if (tensor.type != io::StoredType::kBf16) {
-    return unsupported(fmt::format("{}: tensor {} has element type {}, wanted BF16", file,
-                                   tensor.name, io::name_of(tensor.type)),
-                       "convert the checkpoint to BF16");
-  }
-  if (tensor.shape != wanted) {
-    return corrupt(fmt::format("{}: tensor {} has shape [{}], config.json asks for [{}]", file,
-                               tensor.name, fmt::join(tensor.shape, ", "), fmt::join(wanted, ", ")),
-                   "use the config.json that belongs to these weights");
-  }
-  return {};
-}
-
-}  // namespace
-
 WeightLoader::WeightLoader(std::shared_ptr<const io::Checkpoint> checkpoint, Device& device,
                            LoadProgress progress)
     : checkpoint_(std::move(checkpoint)), device_(device), progress_(std::move(progress)) {}
@@ -43,14 +20,14 @@ Result<const void*> WeightLoader::on_device(const std::byte* host, uint64_t byte
 }
 
 Result<ConstView> WeightLoader::matrix(const std::string& name, int64_t rows, int64_t cols) {
-  const io::TensorInfo* tensor = TRY(checkpoint_->require(name));
-  TRY(check_tensor(*checkpoint_, *tensor, {rows, cols}));
+  const int64_t shape[] = {rows, cols};
+  const io::TensorInfo* tensor = TRY(checkpoint_->require(name, io::StoredType::kBf16, shape));
   return ConstView{TRY(on_device(tensor->data, tensor->bytes)), DType::kBf16, rows, cols, cols};
 }
 
 Result<ConstView> WeightLoader::vector(const std::string& name, int64_t cols) {
-  const io::TensorInfo* tensor = TRY(checkpoint_->require(name));
-  TRY(check_tensor(*checkpoint_, *tensor, {cols}));
+  const int64_t shape[] = {cols};
+  const io::TensorInfo* tensor = TRY(checkpoint_->require(name, io::StoredType::kBf16, shape));
   return ConstView{TRY(on_device(tensor->data, tensor->bytes)), DType::kBf16, 1, cols, cols};
 }
 
