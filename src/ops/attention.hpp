@@ -7,6 +7,9 @@
 
 namespace moe::ops {
 
+// Attention takes keys in tiles of so many absolute positions, whatever the page size.
+constexpr int64_t kAttentionTile = 16;
+
 // One layer's cache: `blocks` pages of `block_size` tokens. Row (block * block_size + offset) of
 // `keys` holds kv_heads * head_dim values of one token, and likewise `values`.
 struct KvCacheView {
@@ -29,11 +32,12 @@ Status kv_cache_store_ref(const KvCacheStore&);
 // Causal attention of T query rows of S sequences. Sequence s owns query rows
 // [query_begin[s], query_begin[s+1]); its last query is token context_length[s]-1. Query head h
 // reads cache head h / (heads / kv_heads).
-// Per row: s_j = dot32(q, k_j) * scale in FP32; running max, sum and output in FP32 over cache
-// blocks in ascending order; p_j = exp(s_j - max), rounded to BF16 for the product with v, the sum
-// takes the unrounded p_j; out = b(acc / sum). The order depends on positions alone, so a row's
-// bits depend neither on the chunk it came in nor on other rows.
-// Errors: invalid_argument for a block id outside the cache or lengths that contradict each other.
+// Per row, in FP32, over tiles of kAttentionTile positions in ascending order: s_j = dot32(q, k_j)
+// * scale; m' = max(m, max s_j); acc *= exp(m - m'); l *= exp(m - m'); then for ascending j: p_j =
+// exp(s_j - m'); l += p_j; acc += f(b(p_j)) * f(v_j). out = b(acc / l). A NaN score makes the row
+// NaN; scores of -infinity alone do as well. The order depends on positions alone, so a row's bits
+// depend neither on the page size, nor on the chunk it came in, nor on other rows. Errors:
+// invalid_argument for a block id outside the cache or lengths that contradict each other.
 struct AttentionPaged {
   static constexpr OpId kId = OpId::kAttentionPaged;
   ConstView q;  // [T, heads * head_dim] bf16
@@ -46,7 +50,7 @@ struct AttentionPaged {
   int64_t max_blocks = 0;
   Array<const int32_t> query_begin;     // [S + 1]
   Array<const int32_t> context_length;  // [S], tokens in the cache including these queries
-  View out;                             // [T, heads * head_dim] bf16
+  View out;                             // [T, heads * value_dim] bf16
 };
 Status attention_paged_ref(const AttentionPaged&);
 

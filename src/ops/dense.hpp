@@ -1,9 +1,11 @@
 // Descriptions and contracts of the operations outside attention and the experts.
 //
 // Notation: b() rounds FP32 to BF16 (nearest, ties to even), f() widens. dot32 accumulates in
-// FP32 in a fixed order that depends on K alone. Roundings follow vLLM's eager mode; the
-// source of each is in docs/numerics.md. Every `*_ref` function is the definition of its op.
-// All memory is on the device; a view's rows may be strided. Zero rows are valid and do nothing.
+// FP32 in a fixed order that depends on K alone; the reference's order is in dot.hpp, exp and silu
+// are those of exp.hpp, and validate.hpp says when a description is refused. Roundings follow
+// vLLM's eager mode; the source of each is in docs/numerics.md. Every `*_ref` function is the
+// definition of its op. All memory is on the device; a view's rows may be strided. Zero rows are
+// valid and do nothing.
 #pragma once
 
 #include "moe/result.hpp"
@@ -21,8 +23,9 @@ struct GatherRows {
 };
 Status gather_rows_ref(const GatherRows&);
 
-// Without residual: out = b(f(x) * rstd * f(w)), rstd = 1 / sqrt(mean(f(x)^2) + eps) in FP32.
-// With residual: z = b(f(x) + f(residual)); residual = z; out = b(f(z) * rstd(z) * f(w)).
+// Without residual: out = b((f(x) * rstd) * f(w)), rstd = 1 / sqrt(sum(f(x)^2) / C + eps) in FP32;
+// element i of the sum goes to lane i mod 16, lanes fold as in dot32.
+// With residual: z = b(f(x) + f(residual)); residual = z; out = b((f(z) * rstd(z)) * f(w)).
 // out may be x itself.
 struct RmsNorm {
   static constexpr OpId kId = OpId::kRmsNorm;

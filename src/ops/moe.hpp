@@ -101,14 +101,15 @@ Status moe_combine_preweighted_ref(const MoeCombinePreweighted&);
 enum class RouterScoring : uint8_t { kSoftmax, kSoftmaxAfterTopK, kSigmoid };
 enum class GroupScore : uint8_t { kMax, kTop2Sum };
 
-// Chooses `ids.size / T` experts a token, best first; equal scores go to the lower index, for
-// experts and for groups. Scores in FP32 of the logits as stored. With a bias, score + bias is
-// compared and the plain score is the weight; without one the logits themselves are compared.
+// Chooses `slots` experts a token, best first; equal scores go to the lower index, for experts and
+// for groups. Scores are computed in FP64 (math64.hpp) from the logits as stored, so that FP32
+// roundings tie nothing; weights are rounded to FP32 once. With a bias, score + bias is compared
+// and the plain score is the weight; without one the logits themselves are compared.
 // With groups, the best `kept_groups` of `groups` neighbouring groups stay, judged by their best
-// compared score or the sum of their two best. renormalize divides by the sum of the chosen
-// weights; then `scale` multiplies.
+// compared score or the sum of their two best (of the scores, when there is no bias).
+// renormalize divides by the sum of the chosen weights if that is above 0; then `scale` multiplies.
 // A row with a NaN logit: NaN never wins; a row of nothing but NaN gets experts 0..K-1 with weight
-// 0.
+// 0. A score that is not a number (infinite logits) counts as 0. Ids are unique, weights finite.
 struct RouterTopK {
   static constexpr OpId kId = OpId::kRouterTopK;
   ConstView logits;         // [T, E] bf16 or f32

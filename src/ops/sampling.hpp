@@ -1,7 +1,15 @@
 // From logits to the next token of each row. Semantics of vLLM's sampler (docs/numerics.md):
-// raw log-probabilities first, then bias, penalties, temperature, min-p, top-k, top-p, and a draw
-// by the Gumbel-max method whose noise is a hash of (seed, position, token), so that a draw depends
-// on nothing but the request.
+// raw log-probabilities first; then bias, penalties, temperature, min-p, top-k, top-p; then a draw
+// by the Gumbel-max method whose noise is a hash of (seed, position, token) (noise.hpp), so that a
+// draw depends on nothing but the request.
+//   edit    l += bias; if seen: l > 0 ? l / repetition : l * repetition; l -= frequency * count;
+//           l -= presence if count > 0
+//   min-p   drops l < max + ln(min_p), after l /= temperature
+//   top-k   drops what is below the k-th largest value
+//   top-p   on the softmax of what is left: ascending, drops while the sum including the token is
+//           <= 1 - p; among equals the higher id goes first; the best token stays
+//   draw    the largest l + noise
+// NaN logits never win. A +infinity, or a temperature so low that the best logit overflows, wins.
 #pragma once
 
 #include "moe/result.hpp"

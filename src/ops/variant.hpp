@@ -27,8 +27,9 @@ std::string_view name_of(Refusal refusal);
 
 // Variants of one class give equal bits for equal input; a device uses one class for a model.
 enum class NumericClass : uint8_t {
-  kReference,   // the scalar reference: dots in ascending k
-  kLanes16,     // 16 FP32 lanes over K, pairs odd element first (see docs/numerics.md)
+  kReference,   // the scalar reference; its dots have the order of kLanes16
+  kLanes16,     // 16 FP32 lanes over K, pairs odd element first (see docs/numerics.md): the bits of
+                // the reference outside subnormal products
   kElementwise  // no long sum: every provider must give the reference's bits
 };
 

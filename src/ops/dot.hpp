@@ -1,0 +1,39 @@
+// The dot product of the numeric contract on the CPU, and the fold of its 16 lanes. The order
+// (docs/numerics.md, class kLanes16) depends on the length alone. Scalar; providers vectorise the
+// same order. Any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tensor/dtype.hpp"
+
+namespace moe::ops {
+
+constexpr int64_t kDotLanes = 16;
+constexpr int64_t kDotBlock = 2 * kDotLanes;
+
+// 16 -> 8 -> 4 -> 2 -> 1, lane j plus lane j + half.
+inline float fold_lanes(std::array<float, kDotLanes> lanes) {
+  for (size_t half = kDotLanes / 2; half > 0; half /= 2) {
+    for (size_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+  }
+  return lanes[0];
+}
+
+// sum of x[i] * w[i] over `count` elements in FP32. In each block of 32, lane j takes element 2j+1
+// and then element 2j; what the last block lacks counts as zero.
+inline float dot32(const Bf16* x, const Bf16* w, int64_t count) {
+  std::array<float, kDotLanes> lanes{};
+  for (int64_t block = 0; block < count; block += kDotBlock) {
+    for (int64_t j = 0; j < kDotLanes; ++j) {
+      const int64_t even = block + 2 * j;
+      float& lane = lanes[static_cast<size_t>(j)];
+      if (even + 1 < count) lane += to_f32(x[even + 1]) * to_f32(w[even + 1]);
+      if (even < count) lane += to_f32(x[even]) * to_f32(w[even]);
+    }
+  }
+  return fold_lanes(lanes);
+}
+
+}  // namespace moe::ops
