@@ -7,6 +7,7 @@
 
 #include "base/errors.hpp"
 #include "io/rope_config.hpp"
+#include "model/config_fields.hpp"
 #include "model/layers/attention.hpp"
 #include "model/layers/dense_mlp.hpp"
 #include "model/layers/moe_block.hpp"
@@ -34,7 +35,7 @@ Status refuse_other_variants(const io::HfConfig& config) {
   if (TRY(config.boolean_or("use_sliding_window", false))) {
     return unsupported_field("use_sliding_window", "true", "false");
   }
-  return {};
+  return require_full_attention(config);
 }
 
 Result<AttentionConfig> configure_attention(const io::HfConfig& config, int64_t hidden) {
@@ -67,6 +68,7 @@ Result<AttentionConfig> configure_attention(const io::HfConfig& config, int64_t 
 }
 
 Result<DecoderConfig> configure_shared(const io::HfConfig& config) {
+  ignore_harmless_fields(config);
   TRY(refuse_other_variants(config));
   DecoderConfig decoder;
   decoder.architecture = TRY(config.architecture());
