@@ -42,19 +42,18 @@ engine::Request greedy(std::vector<int32_t> prompt, int64_t tokens) {
   return request;
 }
 
-Status compare_tokens(engine::Engine& engine, const ModelExpectation& expectation, CaseResult& result) {
+// How the greedy answers differ from the expected ones, or "".
+Result<std::string> token_problem(engine::Engine& engine, const ModelExpectation& expectation) {
   for (size_t i = 0; i < expectation.prompts.size(); ++i) {
     const std::vector<int32_t>& wanted = expectation.tokens[i];
     std::vector<engine::Request> requests;
     requests.push_back(greedy(expectation.prompts[i], static_cast<int64_t>(wanted.size())));
     const std::vector<engine::Completion> answers = TRY(engine.generate(std::move(requests)));
     if (answers[0].tokens == wanted) continue;
-    result.outcome = Outcome::kFail;
-    result.detail = fmt::format("prompt {}: greedy tokens are [{}], wanted [{}]", i,
-                                fmt::join(answers[0].tokens, ", "), fmt::join(wanted, ", "));
-    return {};
+    return fmt::format("prompt {}: greedy tokens are [{}], wanted [{}]", i,
+                       fmt::join(answers[0].tokens, ", "), fmt::join(wanted, ", "));
   }
-  return {};
+  return std::string();
 }
 
 // Feeds prompt and expected answer as one prompt and compares the logits of every position.
@@ -82,51 +81,87 @@ Result<LogitDeviation> logit_deviation(engine::Engine& engine, const ModelExpect
   return deviation;
 }
 
-Status run_case(const std::filesystem::path& dir, const engine::EngineOptions& options,
-                CaseResult& result) {
-  const ModelExpectation expectation = TRY(load_model_expectation(dir));
-  const ModelLogits logits =
-      TRY(ModelLogits::open(dir / "logits.safetensors", expectation.prompts.size()));
-  const auto engine = TRY(engine::Engine::load(dir, options));
-  result.outcome = Outcome::kPass;
-  TRY(compare_tokens(*engine, expectation, result));
-  const LogitDeviation deviation = TRY(logit_deviation(*engine, expectation, logits));
-  result.measured = fmt::format("max {:.4f} rms {:.4f}", deviation.max_abs, deviation.rms());
-  result.allowed =
-      fmt::format("max {:.4f} rms {:.4f}", expectation.max_abs_bound, expectation.rms_bound);
-  const bool close = deviation.max_abs <= expectation.max_abs_bound &&
-                     deviation.rms() <= expectation.rms_bound && deviation.count > 0;
-  if (!close && result.outcome == Outcome::kPass) {
-    result.outcome = Outcome::kFail;
-    result.detail = "logits are too far from the reference";
+// Why the expert chain that ran is not the one asked for, or "".
+std::string chain_problem(engine::Engine& engine, ops::MoeNumerics wanted) {
+  if (engine.model().config().moe.slots == 0) return {};
+  const ops::MoeChain& chain = engine.model().moe_chain();
+  if (chain.numerics != wanted) {
+    return fmt::format("the expert chain is legacy: {} has no provider on this device",
+                       name_of(chain.missing.front()));
   }
-  const ops::MoeChain& chain = engine->model().moe_chain();
-  if (chain.numerics != options.moe_numerics && engine->model().config().moe.slots > 0) {
-    result.outcome = Outcome::kFail;
-    result.detail = fmt::format("the expert chain is legacy: {} has no provider on this device",
-                                chain.missing.empty() ? "?" : name_of(chain.missing[0]));
+  const bool native = wanted == ops::MoeNumerics::kNative;
+  const ops::OpId needed[] = {
+      ops::OpId::kMoeGroupedGemmBf16GateUpSilu,
+      native ? ops::OpId::kMoeGroupedGemmBf16Weighted : ops::OpId::kMoeGroupedGemmBf16,
+      native ? ops::OpId::kMoeCombinePreweighted : ops::OpId::kMoeCombine};
+  for (ops::OpId op : needed) {
+    uint64_t selected = 0;
+    uint64_t refused = 0;
+    for (const ops::VariantCount& row : engine.op_table().counts()) {
+      if (row.op != op) continue;
+      selected += row.selected;
+      refused += row.fallbacks;
+      for (uint64_t count : row.refused) refused += count;
+    }
+    if (selected == 0 || refused != 0) {
+      return fmt::format("{} was selected {} times with {} refusals and fallbacks", name_of(op),
+                         selected, refused);
+    }
   }
   return {};
 }
 
-CaseResult timed_case(const std::string& name, const std::filesystem::path& dir,
-                      const engine::EngineOptions& options) {
-  CaseResult result;
-  result.name = name;
-  const auto begin = std::chrono::steady_clock::now();
-  const Status status = run_case(dir, options, result);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (!status.ok()) {
-    result.outcome = Outcome::kFail;
-    result.detail = status.error().to_string();
+class ModelCase {
+ public:
+  ModelCase(std::filesystem::path dir, engine::EngineOptions options)
+      : dir_(std::move(dir)), options_(std::move(options)) {}
+
+  CaseResult run(const std::string& name, const std::function<void(engine::Engine&)>& on_engine) {
+    const auto begin = std::chrono::steady_clock::now();
+    result_.name = name;
+    const Status status = run_steps(on_engine);
+    if (!status.ok()) fail(status.error().to_string());
+    result_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(result_);
   }
-  return result;
-}
+
+ private:
+  void fail(const std::string& detail) {
+    if (detail.empty()) return;
+    result_.outcome = Outcome::kFail;
+    if (result_.detail.empty()) result_.detail = detail;
+  }
+
+  Status run_steps(const std::function<void(engine::Engine&)>& on_engine) {
+    const ModelExpectation expectation = TRY(load_model_expectation(dir_));
+    const ModelLogits logits =
+        TRY(ModelLogits::open(dir_ / "logits.safetensors", expectation.prompts.size()));
+    const auto engine = TRY(engine::Engine::load(dir_, options_));
+    result_.outcome = Outcome::kPass;
+    fail(TRY(token_problem(*engine, expectation)));
+    const LogitDeviation deviation = TRY(logit_deviation(*engine, expectation, logits));
+    result_.measured = fmt::format("max {:.4f} rms {:.4f}", deviation.max_abs, deviation.rms());
+    result_.allowed =
+        fmt::format("max {:.4f} rms {:.4f}", expectation.max_abs_bound, expectation.rms_bound);
+    const bool close = deviation.max_abs <= expectation.max_abs_bound &&
+                       deviation.rms() <= expectation.rms_bound && deviation.count > 0;
+    if (!close) fail("logits are too far from the reference");
+    fail(chain_problem(*engine, options_.moe_numerics));
+    if (on_engine) on_engine(*engine);
+    return {};
+  }
+
+  std::filesystem::path dir_;
+  engine::EngineOptions options_;
+  CaseResult result_;
+};
 
 }  // namespace
 
 Status verify_models(const std::filesystem::path& models_dir, const engine::EngineOptions& options,
-                     const std::string& filter, const CaseSink& sink) {
+                     const std::string& filter, const CaseSink& sink,
+                     const std::function<void(engine::Engine&)>& on_engine) {
   for (const std::filesystem::path& dir : TRY(sorted_entries(models_dir))) {
     const std::string name = "models/" + dir.filename().string();
     const Result<io::HfConfig> hf = io::HfConfig::load(dir);
@@ -152,7 +187,7 @@ Status verify_models(const std::filesystem::path& models_dir, const engine::Engi
       const std::string case_name = dense ? name : name + (legacy ? " legacy" : " native");
       if (!matches(case_name, filter)) continue;
       chain.moe_numerics = numerics;
-      sink(timed_case(case_name, dir, chain));
+      sink(ModelCase(dir, chain).run(case_name, on_engine));
     }
   }
   return {};
