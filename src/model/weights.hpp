@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/checkpoint.hpp"
+#include "io/expert_weights.hpp"
 #include "model/config.hpp"
 #include "ops/moe.hpp"
 #include "tensor/device.hpp"
@@ -67,15 +68,16 @@ class WeightLoader {
   Result<ConstView> vector(const std::string& name, int64_t cols);
 
   // All experts of one layer, any layout on disk that io/expert_weights.hpp accepts.
-  Result<MoeWeights> experts(const std::string& layer_prefix, const MoeConfig& moe, int64_t hidden);
+  // `block_prefix` ends in a dot: "model.layers.0.mlp.".
+  Result<MoeWeights> experts(const std::string& block_prefix, const MoeConfig& moe, int64_t hidden);
 
   // The memory that the returned views need, to be kept with the model.
   std::vector<Buffer> take_buffers() { return std::move(buffers_); }
 
  private:
   Result<const void*> on_device(const std::byte* host, uint64_t bytes);
-  Result<ops::ExpertMatrices> expert_matrices(const std::vector<const std::byte*>& experts,
-                                              int64_t row_stride, int64_t rows, int64_t cols);
+  Result<ops::ExpertMatrices> expert_matrices(const std::vector<io::ExpertMatrix>& experts,
+                                              int64_t rows, int64_t cols);
 
   std::shared_ptr<const io::Checkpoint> checkpoint_;
   Device& device_;
