@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/errors.hpp"
-#include "verify/component_cases.hpp"
+#include "verify/component_verify.hpp"
 #include "verify/model_cases.hpp"
 #include "verify/text_cases.hpp"
 
@@ -17,7 +17,11 @@ Status verify_component_folder(const std::filesystem::path& dir, const VerifyOpt
                                VerifyReport& report, const CaseSink& sink) {
   const providers::OpenedDevice opened =
       TRY(providers::open_device(options.device, options.device_options));
-  TRY(verify_components(dir, {*opened.device, *opened.table}, {options.filter, options.full}, sink));
+  ComponentOptions component_options;
+  component_options.filter = options.filter;
+  component_options.full = options.full;
+  component_options.on_result = sink;
+  TRY(verify_components(dir, {*opened.device, *opened.table}, component_options));
   add_usage(report, *opened.device, *opened.table);
   return {};
 }
