@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "base/errors.hpp"
-#include "text/tokenizer/detokenizer.hpp"
 #include "text/tokenizer/tokenizer.hpp"
 #include "verify/folder.hpp"
 #include "verify/json_file.hpp"

@@ -72,9 +72,8 @@ TEST_F(Determinism, SampledTextDependsOnSeedAndRequestAlone) {
       requests[i].sampling.max_tokens = 24;
     }
     std::vector<std::vector<int32_t>> tokens;
-    for (engine::Completion& answer : engine.generate(std::move(requests)).value()) {
-      tokens.push_back(std::move(answer.tokens));
-    }
+    const auto answers = engine.generate(std::move(requests)).value();
+    for (const engine::Completion& answer : answers) tokens.push_back(answer.tokens);
     return tokens;
   };
   const auto one = engine(1, 256);
