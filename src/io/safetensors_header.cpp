@@ -412,7 +412,7 @@ Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> image,
                                             const SafetensorsLimits& limits) {
   const std::string_view text = TRY(header_text(image, source, limits.header_bytes));
   HeaderEvents events(source, limits);
-  TRY(events.read(text.substr(0, text.find_last_not_of(' ') + 1)));
+  TRY(events.read(text));
 
   SafetensorsHeader header;
   header.data_begin = kLengthBytes + text.size();
