@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "moe/export.h"
+
 namespace moe {
 
 enum class ErrorCode {
@@ -27,13 +29,13 @@ struct Error {
   std::string fix;
 
   // "<code>: <message>" and, on a second line, "fix: <fix>" when there is one.
-  std::string to_string() const;
+  MOE_API std::string to_string() const;
 };
 
 // Stable lower-case name, such as "invalid_argument".
-std::string_view name_of(ErrorCode code);
+MOE_API std::string_view name_of(ErrorCode code);
 // Process exit status: 0 is success and never returned here.
-int exit_status_of(ErrorCode code);
-int http_status_of(ErrorCode code);
+MOE_API int exit_status_of(ErrorCode code);
+MOE_API int http_status_of(ErrorCode code);
 
 }  // namespace moe

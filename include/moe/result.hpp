@@ -81,9 +81,9 @@ using Status = Result<void>;
 // the names of nested ones apart.
 #define TRY(...) MOE_TRY_COUNTED(__COUNTER__, __VA_ARGS__)
 #define MOE_TRY_COUNTED(counter, ...) MOE_TRY_NAMED(counter, __VA_ARGS__)
-#define MOE_TRY_NAMED(counter, ...)                                             \
-  __extension__({                                                               \
-    auto moe_try_##counter = (__VA_ARGS__);                                     \
-    if (!moe_try_##counter.ok()) return std::move(moe_try_##counter).error();   \
-    std::move(moe_try_##counter).value();                                       \
+#define MOE_TRY_NAMED(counter, ...)                                           \
+  __extension__({                                                             \
+    auto moe_try_##counter = (__VA_ARGS__);                                   \
+    if (!moe_try_##counter.ok()) return std::move(moe_try_##counter).error(); \
+    std::move(moe_try_##counter).value();                                     \
   })
