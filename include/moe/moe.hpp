@@ -253,7 +253,7 @@ class Model {
 
  private:
   struct State;
-  MOE_API explicit Model(std::unique_ptr<State> state);
+  explicit Model(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -76,7 +76,7 @@ void read_configuration(const io::HfConfig& config, CheckpointInfo& info) {
   const Json& json = config.json();
   for (const std::string_view key : kShownFields) {
     const auto found = json.find(key);
-    if (found == json.end() || found->is_structured()) continue;
+    if (found == json.end() || found->is_null() || found->is_structured()) continue;
     std::string value = found->dump(-1, ' ', false, Json::error_handler_t::replace);
     if (found->is_string()) value = value.substr(1, value.size() - 2);
     info.configuration.emplace_back(key, std::move(value));

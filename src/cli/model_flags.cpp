@@ -9,6 +9,7 @@
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/quantity.hpp"
 
 namespace moe::cli {
 namespace {
@@ -32,7 +33,8 @@ void parse_bias(const std::string& entry, std::map<int32_t, float>& bias) {
 void print_verbose(const Model& model, double seconds) {
   const ModelInfo& info = model.info();
   print_note(fmt::format("{}: {} parameters, {} of them active per token", info.architecture,
-                         info.parameters, info.active_parameters));
+                         with_separators(info.parameters),
+                         with_separators(info.active_parameters)));
   print_note(fmt::format("loaded in {:.2f} s on {} ({}), expert chain: {}", seconds, info.device,
                          info.device_architecture, info.expert_numerics));
   for (const std::string& warning : info.warnings) print_note("note: " + warning);

@@ -138,10 +138,10 @@ TEST(Inspect, ShowsPartsAndTotals) {
   const Outcome text = run({"inspect", wordnet()});
   EXPECT_EQ(text.status, 0);
   EXPECT_THAT(text.out, AllOf(StartsWith("Qwen3MoeForCausalLM\n"), HasSubstr("18,874,368"),
-                              HasSubstr("8,192 bytes per token")));
+                              HasSubstr("4,096 bytes per token")));
   const Json json = json_of(run({"inspect", wordnet(), "--json"}).out);
   EXPECT_EQ(json["runs_here"], true);
-  EXPECT_EQ(json["kv_bytes_per_token"], 8192);
+  EXPECT_EQ(json["kv_bytes_per_token"], 4096);
   EXPECT_EQ(run({"inspect", "/nonexistent"}).status, 3);
 }
 
