@@ -76,11 +76,14 @@ using Status = Result<void>;
 
 }  // namespace moe
 
-// TRY(expr): the value of a Result, or an early return of its error.
-// A statement expression keeps move-only values usable as `auto x = TRY(f());`.
-#define TRY(...)                                                       \
-  __extension__({                                                      \
-    auto moe_try_result_ = (__VA_ARGS__);                              \
-    if (!moe_try_result_.ok()) return std::move(moe_try_result_).error(); \
-    std::move(moe_try_result_).value();                                \
+// TRY(expr): the value of a Result, or an early return of its error. May be nested.
+// A statement expression keeps move-only values usable as `auto x = TRY(f());`; the counter keeps
+// the names of nested ones apart.
+#define TRY(...) MOE_TRY_COUNTED(__COUNTER__, __VA_ARGS__)
+#define MOE_TRY_COUNTED(counter, ...) MOE_TRY_NAMED(counter, __VA_ARGS__)
+#define MOE_TRY_NAMED(counter, ...)                                             \
+  __extension__({                                                               \
+    auto moe_try_##counter = (__VA_ARGS__);                                     \
+    if (!moe_try_##counter.ok()) return std::move(moe_try_##counter).error();   \
+    std::move(moe_try_##counter).value();                                       \
   })

@@ -40,5 +40,24 @@ TEST(Json, BrokenTextNamesSourceAndByte) {
   }
 }
 
+TEST(Json, BytesAfterANulAreNotIgnored) {
+  EXPECT_FALSE(parse_json(std::string_view("{}\0garbage", 10), "test").ok());
+  EXPECT_FALSE(parse_json(std::string_view("{}\0", 3), "test").ok());
+}
+
+TEST(Json, AnObjectOfManyKeysIsReadInOrder) {
+  std::string text = "{";
+  for (int i = 0; i < 200000; ++i)
+    text += "\"k" + std::to_string(i) + "\":" + std::to_string(i) + ",";
+  text.back() = '}';
+  const Json value = parse_json(text, "test").value();
+  ASSERT_EQ(value.size(), 200000u);
+  int64_t next = 0;
+  for (const auto& [key, number] : value.items()) {
+    ASSERT_EQ(number.get<int64_t>(), next);
+    ++next;
+  }
+}
+
 }  // namespace
 }  // namespace moe

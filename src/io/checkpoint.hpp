@@ -17,8 +17,6 @@
 namespace moe::io {
 
 inline constexpr size_t kMaxIndexBytes = 100'000'000;
-inline constexpr size_t kMaxShards = 4096;
-inline constexpr size_t kMaxCheckpointTensors = 2'000'000;
 
 class Checkpoint {
  public:

@@ -87,6 +87,18 @@ TEST(Checkpoint, MissingShardGivesNotFound) {
                "two: the index names this shard, but there is no such file");
 }
 
+TEST(Checkpoint, IndexSizeAtTheLimitIsReadAndOnePastItIsCorrupt) {
+  const TestFolder folder;
+  folder.write("one", shard_of({"a"}));
+  std::string text = R"({"weight_map":{"a":"one"}})";
+  text.resize(kMaxIndexBytes, ' ');
+  folder.write(kIndex, text);
+  EXPECT_TRUE(Checkpoint::open(folder.path()).ok());
+  folder.write(kIndex, text + " ");
+  expect_error(Checkpoint::open(folder.path()), ErrorCode::kCorrupt,
+               "index.json: has 100000001 bytes, the limit for this file is 100000000");
+}
+
 TEST(Checkpoint, BrokenShardIsNamed) {
   const TestFolder folder;
   folder.write("one", shard_of({"a"}) + "rest");

@@ -55,6 +55,8 @@ Status JsonEvents::read(std::string_view text) {
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return syntax_error(nul, "a zero byte");
   }
+  // Padding is skipped at once; trailing spaces mean nothing in JSON.
+  text = text.substr(0, text.find_last_not_of(' ') + 1);
   const bool done = Json::sax_parse(TrackedByte(text, 0, &offset_),
                                     TrackedByte(text, text.size(), &offset_), this);
   if (done) return {};

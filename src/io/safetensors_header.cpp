@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
+#include <tuple>
 
 #include "base/checked_math.hpp"
 #include "base/errors.hpp"
@@ -311,8 +311,8 @@ Result<TensorInfo> tensor_of(Entry&& entry, const DataArea& area, std::string_vi
 // Sorts by data and checks that the tensors tile the data area: no overlap, no gap, no rest.
 Status check_tiling(std::vector<TensorInfo>& tensors, const DataArea& area,
                     std::string_view source) {
-  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
-    return a.data != b.data ? a.data < b.data : a.bytes < b.bytes;
+  std::sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return std::tie(a.data, a.bytes, a.name) < std::tie(b.data, b.bytes, b.name);
   });
   uint64_t covered = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -412,7 +412,7 @@ Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> image,
                                             const SafetensorsLimits& limits) {
   const std::string_view text = TRY(header_text(image, source, limits.header_bytes));
   HeaderEvents events(source, limits);
-  TRY(events.read(text.substr(0, text.find_last_not_of(' ') + 1)));
+  TRY(events.read(text));
 
   SafetensorsHeader header;
   header.data_begin = kLengthBytes + text.size();

@@ -306,14 +306,15 @@ size_t resident_bytes() {
 TEST(SafetensorsFile, OpeningEightGibibytesTouchesTheHeaderOnly) {
   const TestFolder folder;
   constexpr uint64_t kData = uint64_t{8} << 30;
-  const std::string header = "{" + entry("big", "BF16", "[65536,65536]", 0, kData) + "}";
+  std::string header = "{" + entry("big", "BF16", "[65536,65536]", 0, kData) + "}";
+  header.resize((header.size() / 8 + 1) * 8, ' ');
   const std::string image = safetensors_image(header);
   const auto path = folder.write("big.safetensors", image);
   std::error_code error;
   std::filesystem::resize_file(path, image.size() + kData, error);
   if (error) GTEST_SKIP() << "the file system has no sparse files: " << error.message();
   const size_t before = resident_bytes();
-  const auto file = SafetensorsFile::open(path, 0, DataAccess::kHeadersOnly);
+  const auto file = SafetensorsFile::open(path);
   const size_t after = resident_bytes();
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_EQ(file->tensors()[0].bytes, kData);

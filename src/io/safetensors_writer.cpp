@@ -95,8 +95,8 @@ Status check_specs(const std::vector<TensorSpec>& specs) {
 std::vector<size_t> data_order(const std::vector<TensorSpec>& specs) {
   std::vector<size_t> order(specs.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return size_of(specs[a].type) > size_of(specs[b].type);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(-size_of(specs[a].type), a) < std::pair(-size_of(specs[b].type), b);
   });
   return order;
 }

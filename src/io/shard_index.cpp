@@ -6,9 +6,9 @@
 #include <map>
 
 #include "base/errors.hpp"
-#include "io/checkpoint.hpp"
 #include "io/json_events.hpp"
 #include "io/quote.hpp"
+#include "io/safetensors.hpp"
 
 namespace moe::io {
 namespace {
@@ -25,7 +25,8 @@ bool is_plain_file_name(std::string_view name) {
 
 class IndexEvents final : public JsonEvents {
  public:
-  explicit IndexEvents(std::string_view source) : source_(source) {}
+  IndexEvents(std::string_view source, const ShardIndexLimits& limits)
+      : source_(source), limits_(limits) {}
 
   std::vector<ShardIndex::Place> places;
   std::map<std::string, int, std::less<>> shards;  // numbered in order of appearance
@@ -57,8 +58,8 @@ class IndexEvents final : public JsonEvents {
       return true;
     }
     if (!in_map()) return true;
-    if (places.size() == kMaxCheckpointTensors) {
-      return broken(fmt::format("more than {} tensors", kMaxCheckpointTensors));
+    if (places.size() == limits_.tensors) {
+      return broken(fmt::format("more than {} tensors", limits_.tensors));
     }
     if (name.size() > kMaxTensorNameBytes) {
       return broken(fmt::format("tensor name {} has {} bytes, the limit is {}", quote(name),
@@ -76,8 +77,8 @@ class IndexEvents final : public JsonEvents {
           fmt::format("tensor {}: shard {} is not a plain file name", quote(tensor), quote(value)));
     }
     const auto [shard, added] = shards.try_emplace(value, static_cast<int>(shards.size()));
-    if (added && shards.size() > kMaxShards) {
-      return broken(fmt::format("more than {} shards", kMaxShards));
+    if (added && shards.size() > limits_.shards) {
+      return broken(fmt::format("more than {} shards", limits_.shards));
     }
     places.back().shard = shard->second;
     return true;
@@ -114,14 +115,16 @@ class IndexEvents final : public JsonEvents {
   }
 
   std::string_view source_;
+  const ShardIndexLimits& limits_;
   int depth_ = 0;
   bool map_is_next_ = false;
 };
 
 }  // namespace
 
-Result<ShardIndex> parse_shard_index(std::string_view text, std::string_view source) {
-  IndexEvents events(source);
+Result<ShardIndex> parse_shard_index(std::string_view text, std::string_view source,
+                                     const ShardIndexLimits& limits) {
+  IndexEvents events(source, limits);
   TRY(events.read(text));
   if (!events.seen_map || events.places.empty()) {
     return corrupt(fmt::format("{}: weight_map is {}, wanted an object that names a shard for each "

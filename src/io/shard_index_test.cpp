@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "io/checkpoint.hpp"
+#include "io/safetensors.hpp"
 #include "io/test_files.hpp"
 
 namespace moe::io {
@@ -81,6 +81,11 @@ TEST(ShardIndex, LimitsPassAndOnePastThemIsCorrupt) {
   };
   EXPECT_TRUE(parse_shard_index(with_shards(kMaxShards), "index.json").ok());
   expect_corrupt(with_shards(kMaxShards + 1), "more than 4096 shards");
+
+  const std::string two = R"({"weight_map":{"a":"f","b":"f")";
+  EXPECT_TRUE(parse_shard_index(two + "}}", "index.json", {.tensors = 2}).ok());
+  expect_error(parse_shard_index(two + R"(,"c":"f"}})", "index.json", {.tensors = 2}),
+               ErrorCode::kCorrupt, "more than 2 tensors");
 
   const auto with_depth = [](size_t depth) {  // of the whole text
     return "{\"m\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') +

@@ -1,8 +1,10 @@
-// Bytes as a safetensors file image, and the same bytes as a shard index. What is accepted must
+// Bytes as a safetensors file image, as header and data whose length field is right (mutations
+// rarely keep it so), and as a shard index. What is accepted must
 // obey the format: the tensors tile the data area and lie in the image.
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/check.hpp"
@@ -31,17 +33,31 @@ void check_table(const moe::io::SafetensorsHeader& header, std::span<const std::
   (void)keep;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto image = std::as_bytes(std::span(data, size));
+void try_image(std::span<const std::byte> image) {
   const auto header = moe::io::parse_safetensors(image, "fuzz");
   if (header.ok()) {
     check_table(*header, image);
   } else {
     CHECK(!header.error().fix.empty());
   }
+}
+
+// The text up to its last '}' as the header, the rest as data.
+std::string framed(std::string_view text) {
+  const size_t header_bytes = text.rfind('}') + 1;  // 0 without one
+  std::string image(8, '\0');
+  for (size_t i = 0; i < 8; ++i) image[i] = static_cast<char>(header_bytes >> (8 * i) & 0xff);
+  return image.append(text);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto image = std::as_bytes(std::span(data, size));
+  try_image(image);
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string with_length = framed(text);
+  try_image(std::as_bytes(std::span(with_length)));
   const auto index = moe::io::parse_shard_index(text, "fuzz");
   if (index.ok()) {
     for (const auto& place : index->places) {

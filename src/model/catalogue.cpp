@@ -1,0 +1,37 @@
+#include "model/catalogue.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/errors.hpp"
+#include "model/qwen3.hpp"
+
+namespace moe::model {
+namespace {
+
+constexpr Architecture kArchitectures[] = {
+    {"Qwen3MoeForCausalLM", "Qwen3-MoE", &configure_qwen3_moe, &load_qwen3, &forward_qwen3},
+    {"Qwen3ForCausalLM", "Qwen3 (dense)", &configure_qwen3_dense, &load_qwen3, &forward_qwen3},
+};
+
+}  // namespace
+
+std::span<const Architecture> catalogue() { return kArchitectures; }
+
+Result<const Architecture*> find_architecture(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Architecture& architecture : kArchitectures) {
+    if (architecture.name == name) return &architecture;
+    known.push_back(architecture.name);
+  }
+  return unsupported(fmt::format("architecture {} is not supported", name),
+                     fmt::format("use a model of one of these: {}", fmt::join(known, ", ")));
+}
+
+Result<DecoderConfig> load_decoder_config(const std::filesystem::path& model_dir) {
+  const io::HfConfig config = TRY(io::HfConfig::load(model_dir));
+  const Architecture* architecture = TRY(find_architecture(TRY(config.architecture())));
+  return architecture->configure(config);
+}
+
+}  // namespace moe::model

@@ -1,0 +1,71 @@
+#include "model/weights.hpp"
+
+#include "base/check.hpp"
+
+namespace moe::model {
+
+WeightLoader::WeightLoader(std::shared_ptr<const io::Checkpoint> checkpoint, Device& device,
+                           LoadProgress progress)
+    : checkpoint_(std::move(checkpoint)), device_(device), progress_(std::move(progress)) {}
+
+Result<const void*> WeightLoader::on_device(const std::byte* host, uint64_t bytes) {
+  bytes_done_ += bytes;
+  if (progress_) progress_(bytes_done_, checkpoint_->total_bytes());
+  if (device_.reads_host_memory()) return static_cast<const void*>(host);
+  Buffer buffer = TRY(device_.allocate(bytes));
+  TRY(device_.copy_to_device(buffer.data(), host, bytes));
+  const void* data = buffer.data();
+  buffers_.push_back(std::move(buffer));
+  return data;
+}
+
+Result<ConstView> WeightLoader::matrix(const std::string& name, int64_t rows, int64_t cols) {
+  const int64_t shape[] = {rows, cols};
+  const io::TensorInfo* tensor = TRY(checkpoint_->require(name, io::StoredType::kBf16, shape));
+  return ConstView{TRY(on_device(tensor->data, tensor->bytes)), DType::kBf16, rows, cols, cols};
+}
+
+Result<ConstView> WeightLoader::vector(const std::string& name, int64_t cols) {
+  const int64_t shape[] = {cols};
+  const io::TensorInfo* tensor = TRY(checkpoint_->require(name, io::StoredType::kBf16, shape));
+  return ConstView{TRY(on_device(tensor->data, tensor->bytes)), DType::kBf16, 1, cols, cols};
+}
+
+Result<ops::ExpertMatrices> WeightLoader::expert_matrices(
+    const std::vector<io::ExpertMatrix>& experts, int64_t rows, int64_t cols) {
+  std::vector<int64_t> addresses;
+  for (const io::ExpertMatrix& expert : experts) {
+    CHECK_EQ(expert.row_stride, cols);  // what the accepted layouts have
+    const auto bytes = static_cast<uint64_t>(rows * cols * size_of(DType::kBf16));
+    addresses.push_back(reinterpret_cast<int64_t>(TRY(on_device(expert.data, bytes))));
+  }
+  Buffer table = TRY(device_.allocate(addresses.size() * sizeof(int64_t)));
+  TRY(device_.copy_to_device(table.data(), addresses.data(), addresses.size() * sizeof(int64_t)));
+  ops::ExpertMatrices matrices;
+  matrices.pointers = {static_cast<const int64_t*>(table.data()),
+                       static_cast<int64_t>(addresses.size())};
+  matrices.row_stride = cols;
+  matrices.experts = static_cast<int64_t>(experts.size());
+  matrices.rows = rows;
+  matrices.cols = cols;
+  buffers_.push_back(std::move(table));
+  return matrices;
+}
+
+Result<MoeWeights> WeightLoader::experts(const std::string& block_prefix, const MoeConfig& moe,
+                                         int64_t hidden) {
+  io::ExpertQuery query;
+  query.prefix = block_prefix;
+  query.experts = moe.experts;
+  query.intermediate = moe.intermediate;
+  query.hidden = hidden;
+  const io::ExpertWeights found = TRY(io::find_expert_weights(*checkpoint_, query));
+  MoeWeights weights;
+  weights.router = TRY(matrix(block_prefix + "gate.weight", moe.experts, hidden));
+  weights.gate = TRY(expert_matrices(found.gate, moe.intermediate, hidden));
+  weights.up = TRY(expert_matrices(found.up, moe.intermediate, hidden));
+  weights.down = TRY(expert_matrices(found.down, hidden, moe.intermediate));
+  return weights;
+}
+
+}  // namespace moe::model
