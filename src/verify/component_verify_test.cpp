@@ -249,7 +249,8 @@ TEST_F(ComponentFolder, ForeignBytesFailWithTheReason) {
        {std::string(), std::string(7, 'x'), std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10),
         std::string("\x02\0\0\0\0\0\0\0{}", 10)}) {
     write("a.safetensors", bytes);
-    for (const CaseResult& result : verify().value()) {
+    const std::vector<CaseResult> results = verify().value();
+    for (const CaseResult& result : results) {
       EXPECT_EQ(result.outcome, Outcome::kFail);
       EXPECT_FALSE(result.detail.empty());
     }
