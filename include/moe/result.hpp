@@ -26,7 +26,8 @@ class [[nodiscard]] Result {
   // Each requires ok(), checked: a wrong access ends the process.
   T& value() & { return *checked(std::get_if<0>(&state_)); }
   const T& value() const& { return *checked(std::get_if<0>(&state_)); }
-  T&& value() && { return std::move(*checked(std::get_if<0>(&state_))); }
+  // By value, so that a loop over f().value() does not dangle.
+  T value() && { return std::move(*checked(std::get_if<0>(&state_))); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }

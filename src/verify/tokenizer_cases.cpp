@@ -36,7 +36,8 @@ Result<std::string> streamed(const std::shared_ptr<const text::Tokenizer>& token
   return text + detokenizer.finish();
 }
 
-// What is wrong with one text, or "".
+// What is wrong with one text, or "". `decoded` belongs to the ids without special tokens,
+// `decoded_skip_special` to those with them.
 Result<std::string> first_difference(const std::shared_ptr<const text::Tokenizer>& tokenizer,
                                      const Json& entry, const std::string& where) {
   const std::string text = TRY(string_field(entry, "text", where));
@@ -45,8 +46,8 @@ Result<std::string> first_difference(const std::shared_ptr<const text::Tokenizer
   if (TRY(tokenizer->encode(text, false)) != plain) return std::string("ids");
   if (TRY(tokenizer->encode(text, true)) != special) return std::string("ids with special tokens");
   const std::string decoded = TRY(string_field(entry, "decoded", where));
-  if (TRY(tokenizer->decode(special, false)) != decoded) return std::string("decoded text");
-  if (TRY(streamed(tokenizer, special)) != decoded) return std::string("streamed text");
+  if (TRY(tokenizer->decode(plain, false)) != decoded) return std::string("decoded text");
+  if (TRY(streamed(tokenizer, plain)) != decoded) return std::string("streamed text");
   const std::string skipped = TRY(string_field(entry, "decoded_skip_special", where));
   if (TRY(tokenizer->decode(special, true)) != skipped) {
     return std::string("decoded text without special tokens");
