@@ -62,7 +62,7 @@ Result<Value> python_attribute(Interp& interp, const Value& object, std::string_
     Value own = TRY(object.as_object().attribute(interp, name));
     if (!own.is(Kind::kMissing) || object.object_as<Namespace>() != nullptr) return own;
   }
-  if (name.starts_with("__") && is_hidden(name)) return unsafe(object, name);
+  if (is_hidden(name)) return unsafe(object, name);
   const Method* method = nullptr;
   switch (object.kind()) {
     case Kind::kText:
@@ -135,8 +135,7 @@ Result<Value> python_item(Interp& interp, const Value& object, const Value& key)
 
 Result<Value> Interp::attribute(const Value& object, std::string_view name) {
   if (object.is(Kind::kUndefined)) {
-    if (name.starts_with("__") && name.ends_with("__")) return unsafe(object, name);
-    return undefined_error(object);
+    return is_hidden(name) ? Result<Value>(unsafe(object, name)) : undefined_error(object);
   }
   Value found = TRY(python_attribute(*this, object, name));
   if (!found.is(Kind::kMissing)) return found;

@@ -22,7 +22,10 @@ class FilteredCursor : public Cursor {
       if (item.is(Kind::kMissing)) return item;
       TRY(interp.charge_step());
       TRY(interp.assign(*loop_.items[0], item));
-      if (TRY(interp.evaluate(*loop_.test)).truthy()) return item;
+      if (!TRY(interp.evaluate(*loop_.test)).truthy()) continue;
+      // jinja2 packs several targets anew, so that loop.previtem is a tuple.
+      if (loop_.items[0]->kind == ExprKind::kTuple) return interp.target_value(*loop_.items[0]);
+      return item;
     }
   }
 
@@ -206,6 +209,13 @@ Status Interp::assign(const Expr& target, const Value& value) {
   }
   for (size_t i = 0; i < items.size(); ++i) TRY(assign(*target.items[i], items[i]));
   return {};
+}
+
+Result<Value> Interp::target_value(const Expr& target) {
+  if (target.kind != ExprKind::kTuple) return slot(target.ref);
+  std::vector<Value> values;
+  for (const ExprPtr& item : target.items) values.push_back(TRY(target_value(*item)));
+  return make_tuple(std::move(values));
 }
 
 Result<Interp::Flow> Interp::run_set(const Stmt& stmt) {

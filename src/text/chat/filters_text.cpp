@@ -155,7 +155,6 @@ Result<Value> filter_indent(Interp& interp, const Value& input, Args& args) {
 Result<Value> filter_truncate(Interp& interp, const Value& input, Args& args) {
   auto bound =
       TRY(bind_args("filter 'truncate'", args, {"length", "killwords", "end", "leeway"}, 0));
-  const Text& text = *TRY(text_arg("filter 'truncate'", input));
   const int64_t length = TRY(int_arg("filter 'truncate'", bound[0], 255));
   const Value end = bound[2].is(Kind::kMissing) ? Value::literal("...") : bound[2];
   const Text& end_text = *TRY(text_arg("filter 'truncate'", end));
@@ -167,7 +166,11 @@ Result<Value> filter_truncate(Interp& interp, const Value& input, Args& args) {
   }
   int64_t most = 0;
   const bool no_bound = __builtin_add_overflow(length, leeway, &most);
-  if (no_bound || static_cast<int64_t>(text.length) <= most) return input;
+  // Lists and objects pass as they are when they are short enough.
+  Args none;
+  const Value size = TRY(interp.call_filter("length", input, none));
+  if (no_bound || size.as_int() <= most) return input;
+  const Text& text = *TRY(text_arg("filter 'truncate'", input));
   size_t keep = byte_offset(text, static_cast<size_t>(length - end_length));
   if (!bound[1].truthy()) {
     const size_t space = keep == 0 ? std::string::npos : text.bytes.rfind(' ', keep - 1);

@@ -34,8 +34,8 @@ class PercentFormat {
       position_ = percent + 1;
       if (percent < text.size()) TRY(convert());
     }
-    const bool unused =
-        next_ < positional_.size() && !named_ && !value_.is(Kind::kDict) && !value_.is(Kind::kList);
+    const bool unused = next_ < positional_.size() && !named_ && !value_.is(Kind::kDict) &&
+                        !value_.is(Kind::kUndefined) && !value_.is(Kind::kList);
     if (unused && !(positional_.size() == 1 && value_.is(Kind::kObject))) {
       return invalid_argument("not all arguments converted during string formatting");
     }

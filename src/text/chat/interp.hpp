@@ -68,6 +68,7 @@ class Interp {
   // For the cursor of a loop's `if`.
   Result<Value> evaluate(const Expr& expr);
   Status assign(const Expr& target, const Value& value);
+  Result<Value> target_value(const Expr& target);
   void enter(const ScopeFrame& frame);
 
  private:

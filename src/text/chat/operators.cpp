@@ -90,7 +90,9 @@ Result<Value> integer_arithmetic(Op op, int64_t a, int64_t b) {
       return integer_power(a, b);
     case Op::kDivide:
       if (b == 0) return invalid_argument("division by zero");
-      return Value::floating(static_cast<double>(a) / static_cast<double>(b));
+      // long double holds every int64_t, so that the quotient is rounded from the exact operands.
+      return Value::floating(
+          static_cast<double>(static_cast<long double>(a) / static_cast<long double>(b)));
     case Op::kFloorDivide:
       if (b == 0) return invalid_argument("integer division or modulo by zero");
       if (a == INT64_MIN && b == -1) return overflow(op);
@@ -170,16 +172,11 @@ Result<Value> add_texts(Interp& interp, const Text& left, const Text& right) {
 }
 
 Result<Value> repeat(Interp& interp, const Value& unit, int64_t times) {
-  const size_t count = times > 0 ? static_cast<size_t>(times) : 0;
+  const bool empty = unit.is_text() ? unit.bytes().empty() : unit.items().empty();
+  const size_t count = times > 0 && !empty ? static_cast<size_t>(times) : 0;
   if (unit.is_text()) {
     TextBuilder out = interp.text_builder();
-    if (!unit.bytes().empty()) {
-      if (count > interp.limits().text_bytes / unit.bytes().size()) {
-        out.append_fill("x", interp.limits().text_bytes + 1);  // past the limit
-      } else {
-        for (size_t i = 0; i < count; ++i) out.append(unit.as_text());
-      }
-    }
+    for (size_t i = 0; i < count && !out.overflowed(); ++i) out.append(unit.as_text());
     Value text = TRY(interp.make_text(std::move(out)));
     return unit.as_text().markup ? as_markup(text) : text;
   }

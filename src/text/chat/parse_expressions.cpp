@@ -227,7 +227,7 @@ Result<ExprPtr> Parser::parse_primary(bool with_namespace) {
     if (token.text == "{") return parse_dict();
     if (token.text != "(") return unexpected();
     advance();
-    ExprPtr inner = TRY(parse_tuple(TupleOf::kExpressions, "", true));
+    ExprPtr inner = TRY(parse_tuple(TupleOf::kExpressions, true));
     TRY(expect_operator(")"));
     return inner;
   }
@@ -464,13 +464,12 @@ Result<ExprPtr> Parser::parse_dict() {
 }
 
 // One expression, or several with commas between them as a tuple.
-Result<ExprPtr> Parser::parse_tuple(TupleOf parts, std::string_view end_word, bool parentheses) {
+Result<ExprPtr> Parser::parse_tuple(TupleOf parts, bool parentheses) {
   ExprPtr tuple = make(ExprKind::kTuple, current().line);
   bool is_tuple = false;
   while (true) {
     const bool at_end = current().kind == TokenKind::kVariableEnd ||
-                        current().kind == TokenKind::kBlockEnd || at_operator(")") ||
-                        (!end_word.empty() && at_name(end_word));
+                        current().kind == TokenKind::kBlockEnd || at_operator(")");
     if (at_end) break;
     const bool target = parts == TupleOf::kTargets || parts == TupleOf::kNamespaceTargets;
     add(*tuple, target ? TRY(parse_primary(parts == TupleOf::kNamespaceTargets))
@@ -484,9 +483,9 @@ Result<ExprPtr> Parser::parse_tuple(TupleOf parts, std::string_view end_word, bo
   return tuple;
 }
 
-Result<ExprPtr> Parser::parse_target(std::string_view end_word, bool with_namespace) {
-  ExprPtr target = TRY(parse_tuple(with_namespace ? TupleOf::kNamespaceTargets : TupleOf::kTargets,
-                                   end_word, false));
+Result<ExprPtr> Parser::parse_target(bool with_namespace) {
+  const TupleOf parts = with_namespace ? TupleOf::kNamespaceTargets : TupleOf::kTargets;
+  ExprPtr target = TRY(parse_tuple(parts, false));
   TRY(check_target(*target));
   return target;
 }

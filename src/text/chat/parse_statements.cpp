@@ -105,7 +105,7 @@ Result<std::vector<Stmt>> Parser::parse_body(const Ends& ends) {
     } else if (current().kind == TokenKind::kVariableBegin) {
       advance();
       Stmt output(StmtKind::kOutput, line);
-      output.expr = TRY(parse_tuple(TupleOf::kExpressions, "", false));
+      output.expr = TRY(parse_tuple(TupleOf::kExpressions, false));
       TRY(expect(TokenKind::kVariableEnd, "}}"));
       body.push_back(std::move(output));
     } else {
@@ -171,9 +171,9 @@ Status Parser::require_loop(std::string_view word, int line) const {
 
 Result<Stmt> Parser::parse_for(int line) {
   Stmt stmt(StmtKind::kFor, line);
-  stmt.target = TRY(parse_target("in", false));
+  stmt.target = TRY(parse_target(false));
   TRY(expect_name("in"));
-  stmt.expr = TRY(parse_tuple(TupleOf::kPlainExpressions, "recursive", false));
+  stmt.expr = TRY(parse_tuple(TupleOf::kPlainExpressions, false));
   if (skip_name("if")) stmt.test = TRY(parse_expression());
   if (at_name("recursive")) return refuse("'for ... recursive' is not supported", line);
   ++loops_;
@@ -192,7 +192,7 @@ Result<Stmt> Parser::parse_if(int line) {
   Stmt stmt(StmtKind::kIf, line);
   while (true) {
     Stmt::Branch branch;
-    branch.test = TRY(parse_tuple(TupleOf::kPlainExpressions, "", false));
+    branch.test = TRY(parse_tuple(TupleOf::kPlainExpressions, false));
     branch.body = TRY(parse_block_body({"elif", "else", "endif"}));
     stmt.branches.push_back(std::move(branch));
     if (skip_name("elif")) continue;
@@ -208,9 +208,9 @@ Result<Stmt> Parser::parse_if(int line) {
 
 Result<Stmt> Parser::parse_set(int line) {
   Stmt stmt(StmtKind::kSet, line);
-  stmt.target = TRY(parse_target("", true));
+  stmt.target = TRY(parse_target(true));
   if (skip_operator("=")) {
-    stmt.expr = TRY(parse_tuple(TupleOf::kExpressions, "", false));
+    stmt.expr = TRY(parse_tuple(TupleOf::kExpressions, false));
     return stmt;
   }
   stmt.kind = StmtKind::kSetBlock;
@@ -300,7 +300,7 @@ Result<Stmt> Parser::parse_with(int line) {
   Stmt stmt(StmtKind::kWith, line);
   while (current().kind != TokenKind::kBlockEnd) {
     if (!stmt.items.empty()) TRY(expect_operator(","));
-    stmt.items.push_back(TRY(parse_target("", false)));
+    stmt.items.push_back(TRY(parse_target(false)));
     TRY(expect_operator("="));
     stmt.items.push_back(TRY(parse_expression()));
   }

@@ -89,8 +89,8 @@ class Parser {
   Result<ExprPtr> parse_list();
   Result<ExprPtr> parse_dict();
   enum class TupleOf { kExpressions, kPlainExpressions, kTargets, kNamespaceTargets };
-  Result<ExprPtr> parse_tuple(TupleOf parts, std::string_view end_word, bool parentheses);
-  Result<ExprPtr> parse_target(std::string_view end_word, bool with_namespace);
+  Result<ExprPtr> parse_tuple(TupleOf parts, bool parentheses);
+  Result<ExprPtr> parse_target(bool with_namespace);
   Status check_target(const Expr& target) const;
   Result<std::string> parse_target_name();
   Result<std::string> parse_dotted_name();

@@ -144,6 +144,23 @@ bool mentions(const std::vector<Stmt>& body, std::string_view name) {
   return found;
 }
 
+bool assigns(const Expr& target, std::string_view name) {
+  if (target.kind == ExprKind::kName) return target.name == name;
+  return std::any_of(target.items.begin(), target.items.end(),
+                     [&](const ExprPtr& item) { return assigns(*item, name); });
+}
+
+bool assigns(const std::vector<Stmt>& body, std::string_view name) {
+  bool found = false;
+  for (const Stmt& stmt : body) {
+    // A macro's name is no assignment in this sense.
+    const bool has_target = stmt.target != nullptr && stmt.kind != StmtKind::kMacro;
+    found = found || (has_target && assigns(*stmt.target, name));
+    for_each_body(stmt, [&](const auto& inner) { found = found || assigns(inner, name); });
+  }
+  return found;
+}
+
 class Resolver {
  public:
   explicit Resolver(std::string_view template_name) : template_name_(template_name) {}
@@ -153,6 +170,10 @@ class Resolver {
     scope.slots = std::make_shared<std::map<std::string, int>>();
     scope.slot_count = &root.slot_count;
     collect(root.body, scope);
+    if (mentions(root.body, "self") && !assigns(root.body, "self")) {
+      return unsupported(fmt::format("{}: the variable 'self' is not supported", template_name_),
+                         "use a chat template without blocks");
+    }
     TRY(bind(root.body, scope, false));
     root.frame = frame_of(scope);
     return {};
@@ -188,7 +209,7 @@ class Resolver {
   void collect(const Stmt& stmt, Scope& scope) {
     switch (stmt.kind) {
       case StmtKind::kIf:
-        return collect_if(stmt, 0, scope);
+        return collect_if(stmt, scope);
       case StmtKind::kSet:
         collect(*stmt.expr, scope);
         return collect_target(*stmt.target, scope, false);
@@ -212,13 +233,13 @@ class Resolver {
     }
   }
 
-  void collect_if(const Stmt& stmt, size_t first, Scope& scope) {
+  void collect_if(const Stmt& stmt, Scope& scope) {
     const auto& branches = stmt.branches;
-    collect(*branches[first].test, scope);
+    collect(*branches[0].test, scope);
     std::vector<Scope> copies(2, scope);
-    collect(branches[first].body, copies[0]);
+    collect(branches[0].body, copies[0]);
     // jinja2 analyses all elif parts in one copy, one after the other, and else in another.
-    for (size_t i = first + 1; i < branches.size(); ++i) {
+    for (size_t i = 1; i < branches.size(); ++i) {
       if (branches[i].test != nullptr) {
         collect_elif(branches[i], copies[1]);
       } else {
@@ -305,17 +326,15 @@ class Resolver {
   }
 
   Status bind_for(Stmt& stmt, const Scope& scope, bool soft) {
+    if (assigns(*stmt.target, "loop") || assigns(stmt.body, "loop") ||
+        assigns(stmt.orelse, "loop")) {
+      return fail(stmt.line, "cannot assign to the special variable 'loop' within a loop");
+    }
     TRY(bind(*stmt.expr, scope, soft));
     Scope loop = inner_scope(scope);
     if (mentions(stmt.body, "loop")) stmt.loop_slot = loop.parameter("loop").slot;
-    if (stmt.loop_slot >= 0 && mentions(*stmt.target, "loop")) {
-      return fail(stmt.line, "cannot assign to the special variable 'loop'");
-    }
     collect_target(*stmt.target, loop, true);
     collect(stmt.body, loop);
-    if (loop.stores.contains("loop") && stmt.loop_slot < 0) {
-      return fail(stmt.line, "cannot assign to the special variable 'loop'");
-    }
     TRY(bind(*stmt.target, loop, false));
     TRY(bind(stmt.body, loop, false));
     stmt.frame = frame_of(loop);

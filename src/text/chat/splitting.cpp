@@ -39,7 +39,7 @@ std::vector<ByteRange> split_at_space(const Text& text, int64_t limit) {
   size_t p = skip_space_forward(text, 0);
   while (p < text.bytes.size()) {
     if (limit >= 0 && static_cast<int64_t>(parts.size()) >= limit) {
-      parts.push_back({p, skip_space_backward(text, text.bytes.size())});
+      parts.push_back({p, text.bytes.size()});
       break;
     }
     const size_t begin = p;
@@ -59,7 +59,7 @@ std::vector<ByteRange> split_at_space_from_right(const Text& text, int64_t limit
   size_t p = skip_space_backward(text, text.bytes.size());
   while (p > 0) {
     if (limit >= 0 && static_cast<int64_t>(parts.size()) >= limit) {
-      parts.push_back({skip_space_forward(text, 0), p});
+      parts.push_back({0, p});
       break;
     }
     const size_t end = p;

@@ -131,6 +131,7 @@ void TokenMatcher::cut(std::string_view text, std::span<const PlainRange> plain,
     if (rule.lstrip) begin = std::max(space_begin(text, begin, done), done);
     // Text up to `stripped` is known to be space, so that no run is walked twice.
     if (rule.rstrip) stripped = end = end < stripped ? stripped : space_end(text, end);
+    if (begin >= end) continue;  // all of it is space that the token before it took
     if (done < begin) cuts.push_back({done, begin, kNoToken});
     cuts.push_back({begin, end, rule.id});
     done = end;

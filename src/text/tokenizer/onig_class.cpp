@@ -187,6 +187,10 @@ CharacterSet escape_set(char letter) {
   return word;
 }
 
+CharacterSet bare_word_set() {
+  return union_of(items("\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"), escape_set('w'));
+}
+
 std::optional<CharacterSet> posix_set(std::string_view name) {
   if (name == "alnum") return union_of(named("Alphabetic"), named("Nd"));
   if (name == "alpha") return named("Alphabetic");
@@ -217,6 +221,8 @@ std::optional<CharacterSet> property_set(std::string_view name) {
     return union_of(items("\\p{Cc}\\p{Co}\\p{Cs}"), union_of(named("Cf"), unassigned()));
   }
   if (key == "whitespace") return escape_set('s');
+  // Its members differ inside and outside of brackets.
+  if (key == "word") return std::nullopt;
   // As a property, "punct" is category P alone.
   if (key == "punct") return named("P");
   return posix_set(key);

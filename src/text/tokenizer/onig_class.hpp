@@ -35,5 +35,7 @@ std::optional<CharacterSet> property_set(std::string_view name);
 std::optional<CharacterSet> posix_set(std::string_view name);
 // 'w', 's', 'd' or 'h'.
 CharacterSet escape_set(char letter);
+// \w, \W, \b and \B outside of brackets: Oniguruma counts the Latin-1 numbers there, too.
+CharacterSet bare_word_set();
 
 }  // namespace moe::text

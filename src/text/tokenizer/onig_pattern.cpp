@@ -173,8 +173,7 @@ class Translator {
       case '$':
         begin_atom(false);
         ++at_;
-        // Not after a newline that ends the text.
-        out_ += "(?:(?=\\n)|(?<!\\n)\\z)";
+        out_ += '$';
         return {};
       default:
         break;
@@ -369,7 +368,7 @@ class Translator {
   }
 
   // \w \S \p{..} and the like as a set; nullopt when it is another escape.
-  Result<std::optional<CharacterSet>> escaped_set(bool ignore_case) {
+  Result<std::optional<CharacterSet>> escaped_set(bool ignore_case, bool in_class) {
     const size_t start = at_;
     const char letter = in_[at_];
     const auto lower = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -382,7 +381,7 @@ class Translator {
       return refuse_at("a class of letters where case is ignored", start);
     }
     if (lower != 'p') {
-      const CharacterSet set = escape_set(lower);
+      const CharacterSet set = in_class || lower != 'w' ? escape_set(lower) : bare_word_set();
       return std::optional<CharacterSet>(negated ? complement(set) : set);
     }
     return std::optional<CharacterSet>(TRY(property(negated, start)));
@@ -404,7 +403,7 @@ class Translator {
     const size_t start = at_;
     ++at_;
     if (!more()) return refuse("a backslash at the end");
-    if (auto set = TRY(escaped_set(ignore_case))) {
+    if (auto set = TRY(escaped_set(ignore_case, false))) {
       begin_atom(true);
       out_ += set->expression(false);
       return {};
@@ -416,7 +415,7 @@ class Translator {
 
   Status special_escape(size_t start) {
     const char letter = in_[at_++];
-    const std::string word = escape_set('w').expression(false);
+    const std::string word = bare_word_set().expression(false);
     switch (letter) {
       case 'b':
         begin_atom(false);
@@ -481,7 +480,7 @@ class Translator {
     if (next_is("\\")) {
       ++at_;
       if (!more()) return refuse("a backslash at the end");
-      if (auto inner = TRY(escaped_set(ignore_case))) {
+      if (auto inner = TRY(escaped_set(ignore_case, true))) {
         set.add(*inner);
         // "[\w-x]": the hyphen stands for itself, as set_item() writes it.
         if (next_is("-") && !next_is("-]")) return refuse("a range that begins with a class");

@@ -55,13 +55,10 @@ Status add_token(TokenizerParts& parts, AddedToken token, const JsonView& view) 
   TRY(check_added_token(parts, token, view));
   TaggedText text{token.content, {}};
   if (token.normalized && parts.normalizer != nullptr) TRY(parts.normalizer->apply(text));
-  if (text.text.empty()) {
-    return view.wrong(fmt::format("\"{}\", which normalizes to nothing", token.content),
-                      "a token that leaves text");
-  }
   const TokenRule rule{token.id, token.special, token.lstrip, token.rstrip, token.single_word};
   TokenMatcher& matcher = token.normalized ? parts.normalized_tokens : parts.raw_tokens;
-  if (!matcher.add(text.text, rule)) {
+  // A token that normalizes to nothing is never found.
+  if (!text.text.empty() && !matcher.add(text.text, rule)) {
     return view.wrong(
         fmt::format("\"{}\", which normalizes to the text of another token", token.content),
         "tokens with different texts");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "text/tokenizer/utf8.hpp"
@@ -57,17 +58,24 @@ void decompose(std::vector<int32_t>& out, std::string_view text, NormalForm form
 // Canonical order: stable by combining class within each run of non-starters. utf8proc's own
 // ordering is quadratic in the run's length.
 void order_marks(std::vector<int32_t>& points) {
-  for (size_t begin = 0; begin < points.size();) {
-    if (combining_class(points[begin]) == 0) {
-      ++begin;
-      continue;
+  struct Mark {
+    int combining_class;
+    size_t place;
+    int32_t point;
+  };
+  std::vector<Mark> run;
+  for (size_t begin = 0; begin < points.size(); ++begin) {
+    run.clear();
+    for (size_t at = begin; at < points.size() && combining_class(points[at]) != 0; ++at) {
+      run.push_back({combining_class(points[at]), at, points[at]});
     }
-    size_t end = begin + 1;
-    while (end < points.size() && combining_class(points[end]) != 0) ++end;
-    const auto first = points.begin() + static_cast<std::ptrdiff_t>(begin);
-    std::stable_sort(first, points.begin() + static_cast<std::ptrdiff_t>(end),
-                     [](int32_t a, int32_t b) { return combining_class(a) < combining_class(b); });
-    begin = end;
+    if (run.size() > 1) {
+      std::sort(run.begin(), run.end(), [](const Mark& a, const Mark& b) {
+        return std::pair(a.combining_class, a.place) < std::pair(b.combining_class, b.place);
+      });
+      for (size_t i = 0; i < run.size(); ++i) points[begin + i] = run[i].point;
+    }
+    begin += run.size();
   }
 }
 

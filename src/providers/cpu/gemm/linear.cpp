@@ -33,7 +33,7 @@ Status run_linear(const ops::Linear& op, CpuDevice& device, const KernelTable& k
     const int64_t col = task / row_blocks * kColBlock;
     const int64_t rows = std::min(kRowBlock, op.x.rows - row);
     const int64_t cols = std::min(kColBlock, op.w.rows - col);
-    const Bf16* x[kRowBlock];
+    const Bf16* x[kRowBlock] = {};
     for (int64_t m = 0; m < rows; ++m) x[m] = op.x.bf16_row(row + m);
     DotTile tile;
     block_dots(kernels, x, rows, op.w.bf16_row(col), op.w.row_stride, cols, op.w.cols, tile);

@@ -76,7 +76,7 @@ Status run_gate_up_silu(const ops::MoeGateUpSilu& op, CpuDevice& device, const K
   const int64_t work = 2 * work_of(op.act.rows, op.gate);
   for_expert_tasks(device, plan, op.gate.rows, work, [&](const ExpertTask& task) {
     if (task.block->expert < 0) return zero_rows(op.act, task);
-    const Bf16* x[kRowBlock];
+    const Bf16* x[kRowBlock] = {};
     input_rows(op.x, op.pairs, task, x);
     DotTile gate;
     DotTile up;
@@ -97,7 +97,7 @@ Status run_grouped_gemm(const ops::MoeGroupedGemm& op, CpuDevice& device,
   const int64_t work = work_of(op.y.rows, op.w);
   for_expert_tasks(device, plan, op.w.rows, work, [&](const ExpertTask& task) {
     if (task.block->expert < 0) return zero_rows(op.y, task);
-    const Bf16* x[kRowBlock];
+    const Bf16* x[kRowBlock] = {};
     input_rows(op.x, op.pairs, task, x);
     DotTile tile;
     expert_dots(kernels, x, task, op.w, tile);
@@ -119,7 +119,7 @@ Status run_grouped_gemm_weighted(const ops::MoeGroupedGemmWeighted& op, CpuDevic
   const int64_t work = work_of(op.y.rows, op.w);
   for_expert_tasks(device, plan, op.w.rows, work, [&](const ExpertTask& task) {
     if (task.block->expert < 0) return zero_rows(op.y, task);
-    const Bf16* x[kRowBlock];
+    const Bf16* x[kRowBlock] = {};
     input_rows(op.x, op.pairs, task, x);
     DotTile tile;
     expert_dots(kernels, x, task, op.w, tile);
