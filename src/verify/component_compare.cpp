@@ -50,7 +50,7 @@ bool same(const BufferRule& rule, Bf16 got, Bf16 want) {
   const float w = to_f32(want);
   if (std::isnan(g) && std::isnan(w)) return true;
   if (rule.exact) return got == want;
-  return g == w || std::fabs(double{g} - double{w}) <= rule.atol;
+  return g == w || std::fabs(double{g} - double{w}) <= kSpreadFactor * rule.atol;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace moe::verify {
 struct BufferRule {
   bool exact = false;
   OrderSpread spread;
-  double atol = 0;         // elements this close count as equal: hardware may flush subnormals
+  double atol = 0;         // what one flushed subnormal does; four times that counts as equal
   std::vector<char> skip;  // by row: not compared; empty = all are
 };
 

@@ -99,6 +99,10 @@ TEST(CompareBuffer, WithinAtolCountsAsEqual) {
   rule.atol = 1.2e-38;
   const std::vector<Bf16> want(50, Bf16{0x0040});
   EXPECT_TRUE(compare_buffer(std::vector<Bf16>(50), want, 10, rule).ok);  // all flushed to zero
+  rule.atol = 0x1p-128;  // four times that reaches 0x0040 = 2^-127
+  EXPECT_TRUE(compare_buffer(std::vector<Bf16>(50), want, 10, rule).ok);
+  rule.atol = 0x1p-130;
+  EXPECT_FALSE(compare_buffer(std::vector<Bf16>(50), want, 10, rule).ok);
   rule.atol = 0;
   EXPECT_FALSE(compare_buffer(std::vector<Bf16>(50), want, 10, rule).ok);
 }

@@ -1,10 +1,10 @@
 #include "contract/targets.hpp"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <map>
 
 #include "contract/guarded.hpp"
+#include "providers/provider.hpp"
 
 namespace moe::contract {
 namespace {
@@ -63,6 +63,11 @@ void add_reference(ops::OpTable& table, const std::vector<std::string>& disabled
   table.add<Desc>(std::span(&kVariant, 1), disabled);
 }
 
+const std::string kCpuPrefix = "cpu_";
+
+// Three threads, so that work is split unevenly whatever the machine has.
+providers::OpenOptions cpu_options(const std::string& isa) { return {3, isa, {}}; }
+
 }  // namespace
 
 std::unique_ptr<Device> make_guarded_host_device() { return std::make_unique<GuardedHostDevice>(); }
@@ -87,11 +92,20 @@ std::unique_ptr<ops::OpTable> make_reference_table(const std::vector<std::string
   return table;
 }
 
-std::vector<std::string> target_names() { return {"ref"}; }
+std::vector<std::string> target_names() {
+  std::vector<std::string> names = {"ref"};
+  for (const char* isa : {"portable", "avx2", "avx512", "avx512_bf16"}) {
+    if (providers::open_device("cpu", cpu_options(isa)).ok()) names.push_back(kCpuPrefix + isa);
+  }
+  return names;
+}
 
 Target open_target(const std::string& name) {
-  CHECK(name == "ref");
-  return {make_guarded_host_device(), make_reference_table()};
+  if (name == "ref") return {make_guarded_host_device(), make_reference_table()};
+  CHECK(name.starts_with(kCpuPrefix));
+  auto opened = providers::open_device("cpu", cpu_options(name.substr(kCpuPrefix.size())));
+  CHECK(opened.ok());
+  return {std::move(opened->device), std::move(opened->table)};
 }
 
 }  // namespace moe::contract
