@@ -127,7 +127,11 @@ enum class StmtKind {
 };
 
 struct Stmt {
-  Stmt(StmtKind kind_in, int line_in) : kind(kind_in), line(line_in) {}
+  // Defined in ast.cpp, where Branch is complete.
+  Stmt(StmtKind kind_in, int line_in);
+  ~Stmt();
+  Stmt(Stmt&&) noexcept;
+  Stmt& operator=(Stmt&&) noexcept;
 
   StmtKind kind;
   int line;

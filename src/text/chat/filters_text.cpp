@@ -271,7 +271,7 @@ Result<Value> filter_tojson(Interp& interp, const Value& input, Args& args) {
   style.item_separator = separators.first;
   style.key_separator = separators.second;
   TextBuilder out = interp.text_builder();
-  TRY(append_json(interp, out, input, style));
+  TRY(append_json(out, input, style));
   return interp.make_text(std::move(out));
 }
 

@@ -176,7 +176,9 @@ Result<Value> repeat(Interp& interp, const Value& unit, int64_t times) {
   const size_t count = times > 0 && !empty ? static_cast<size_t>(times) : 0;
   if (unit.is_text()) {
     TextBuilder out = interp.text_builder();
-    for (size_t i = 0; i < count && !out.overflowed(); ++i) out.append(unit.as_text());
+    const bool fits = empty || count <= out.limit_bytes() / unit.bytes().size();
+    if (!fits) out.append_fill(unit.bytes(), count);  // refused there as too long
+    for (size_t i = 0; fits && i < count; ++i) out.append(unit.as_text());
     Value text = TRY(interp.make_text(std::move(out)));
     return unit.as_text().markup ? as_markup(text) : text;
   }

@@ -58,26 +58,29 @@ Status Parser::check_depth(const Expr& expr) const {
   return fail(fmt::format("expressions are nested deeper than {}", limits_.nesting), expr.line);
 }
 
+Status Parser::check_nesting() const {
+  if (expression_nesting_ <= limits_.nesting) return {};
+  return fail(fmt::format("expressions are nested deeper than {}", limits_.nesting));
+}
+
 Result<ExprPtr> Parser::parse_expression(bool with_conditional) {
-  NestingGuard guard(nesting_);
-  if (nesting_ > limits_.nesting) {
-    return fail(fmt::format("expressions are nested deeper than {}", limits_.nesting));
-  }
+  NestingGuard guard(expression_nesting_);
+  TRY(check_nesting());
   return with_conditional ? parse_conditional() : parse_logic(true);
 }
 
 Result<ExprPtr> Parser::parse_conditional() {
-  NestingGuard guard(nesting_);
-  if (nesting_ > limits_.nesting) {
-    return fail(fmt::format("expressions are nested deeper than {}", limits_.nesting));
-  }
   ExprPtr value = TRY(parse_logic(true));
   while (at_name("if")) {
     ExprPtr conditional = make(ExprKind::kConditional, current().line);
     advance();
     ExprPtr test = TRY(parse_logic(true));
     ExprPtr otherwise;
-    if (skip_name("else")) otherwise = TRY(parse_conditional());
+    if (skip_name("else")) {
+      NestingGuard guard(expression_nesting_);
+      TRY(check_nesting());
+      otherwise = TRY(parse_conditional());
+    }
     add(*conditional, std::move(value));
     add(*conditional, std::move(test));
     add(*conditional, std::move(otherwise));
@@ -104,10 +107,8 @@ Result<ExprPtr> Parser::parse_logic(bool is_or) {
 
 Result<ExprPtr> Parser::parse_not() {
   if (!at_name("not")) return parse_compare();
-  NestingGuard guard(nesting_);
-  if (nesting_ > limits_.nesting) {
-    return fail(fmt::format("expressions are nested deeper than {}", limits_.nesting));
-  }
+  NestingGuard guard(expression_nesting_);
+  TRY(check_nesting());
   ExprPtr negation = make(ExprKind::kNot, current().line);
   advance();
   add(*negation, TRY(parse_not()));
@@ -202,13 +203,11 @@ Result<ExprPtr> Parser::parse_power() {
 }
 
 Result<ExprPtr> Parser::parse_unary(bool with_filter) {
-  NestingGuard guard(nesting_);
-  if (nesting_ > limits_.nesting) {
-    return fail(fmt::format("expressions are nested deeper than {}", limits_.nesting));
-  }
   const int line = current().line;
   ExprPtr expr;
   if (at_operator("-") || at_operator("+")) {
+    NestingGuard guard(expression_nesting_);
+    TRY(check_nesting());
     expr = make(at_operator("-") ? ExprKind::kNegate : ExprKind::kPlus, line);
     advance();
     add(*expr, TRY(parse_unary(false)));

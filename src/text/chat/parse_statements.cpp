@@ -90,8 +90,8 @@ Result<std::vector<Stmt>> Parser::parse_template() { return parse_body({}); }
 
 // Statements up to a tag whose word is one of `ends`; that word is then the current token.
 Result<std::vector<Stmt>> Parser::parse_body(const Ends& ends) {
-  NestingGuard guard(nesting_);
-  if (nesting_ > limits_.nesting) {
+  NestingGuard guard(statement_nesting_);
+  if (statement_nesting_ > limits_.nesting) {
     return fail(fmt::format("statements are nested deeper than {}", limits_.nesting));
   }
   std::vector<Stmt> body;

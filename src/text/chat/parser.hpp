@@ -99,12 +99,14 @@ class Parser {
   // Adds a child and accounts for its depth.
   static void add(Expr& parent, ExprPtr child);
   Status check_depth(const Expr& expr) const;
+  Status check_nesting() const;
 
   std::vector<Token> tokens_;
   std::string_view name_;
   const Limits& limits_;
   size_t position_ = 0;
-  int nesting_ = 0;
+  int statement_nesting_ = 0;
+  int expression_nesting_ = 0;
   int loops_ = 0;  // around the current statement, within the current function
 };
 

@@ -127,8 +127,7 @@ std::string json_float(double value) {
 
 class JsonWriter {
  public:
-  JsonWriter(Interp& interp, TextBuilder& out, const JsonStyle& style)
-      : interp_(interp), out_(out), style_(style) {}
+  JsonWriter(TextBuilder& out, const JsonStyle& style) : out_(out), style_(style) {}
 
   Status write(const Value& value, size_t level) {
     switch (value.kind()) {
@@ -212,13 +211,11 @@ class JsonWriter {
     for (const auto* entry : entries) {
       if (!entry->first.is_text()) return type_error("key to sort by", entry->first, "str");
     }
-    std::stable_sort(entries.begin(), entries.end(), [](const auto* a, const auto* b) {
-      return a->first.bytes() < b->first.bytes();
-    });
+    std::sort(entries.begin(), entries.end(),
+              [](const auto* a, const auto* b) { return a->first.bytes() < b->first.bytes(); });
     return {};
   }
 
-  Interp& interp_;
   TextBuilder& out_;
   const JsonStyle& style_;
 };
@@ -297,8 +294,8 @@ Result<Value> to_text(Interp& interp, const Value& value) {
   return interp.make_text(std::move(out));
 }
 
-Status append_json(Interp& interp, TextBuilder& out, const Value& value, const JsonStyle& style) {
-  return JsonWriter(interp, out, style).write(value, 0);
+Status append_json(TextBuilder& out, const Value& value, const JsonStyle& style) {
+  return JsonWriter(out, style).write(value, 0);
 }
 
 void append_html_escaped(TextBuilder& out, const Text& text) {

@@ -20,7 +20,7 @@ struct JsonStyle {
   Value key_separator;
 };
 // json.dumps(value).
-Status append_json(Interp& interp, TextBuilder& out, const Value& value, const JsonStyle& style);
+Status append_json(TextBuilder& out, const Value& value, const JsonStyle& style);
 
 void append_html_escaped(TextBuilder& out, const Text& text);
 Value as_markup(const Value& text);
