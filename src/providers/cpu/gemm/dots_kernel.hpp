@@ -11,41 +11,80 @@ namespace moe::providers::cpu {
 namespace {
 
 constexpr int64_t kPairBlock = 32;
+constexpr int64_t kNarrow = 16;
+
+// The lanes of one part, over all of K. All loops over the tile are unrolled, so that the
+// accumulators stay in registers.
+template <class V, int kPart, int kRows, int kCols, bool kPrefetch>
+inline void dots_part(const Bf16* const* x, const Bf16* const* w, const Bf16* const* ahead,
+                      int64_t length, typename V::Part (&sums)[kRows * kCols]) {
+  typename V::Part acc[kRows * kCols];
+#pragma GCC unroll 24
+  for (int i = 0; i < kRows * kCols; ++i) acc[i] = V::zero_part();
+  int64_t k = 0;
+  for (; k + kPairBlock <= length; k += kPairBlock) {
+    typename V::Pairs input[kRows];
+#pragma GCC unroll 4
+    for (int m = 0; m < kRows; ++m) input[m] = V::template load_pairs<kPart>(x[m] + k);
+#pragma GCC unroll 8
+    for (int n = 0; n < kCols; ++n) {
+      const typename V::Pairs weight = V::template load_pairs<kPart>(w[n] + k);
+#pragma GCC unroll 4
+      for (int m = 0; m < kRows; ++m) {
+        acc[m * kCols + n] = V::dot_add(acc[m * kCols + n], input[m], weight);
+      }
+    }
+    if constexpr (kPrefetch) {
+#pragma GCC unroll 8
+      for (int n = 0; n < kCols; ++n) __builtin_prefetch(ahead[n] + k, 0, 3);
+    }
+  }
+  if (k < length) {
+#pragma GCC unroll 4
+    for (int m = 0; m < kRows; ++m) {
+      const typename V::Pairs input = V::template load_pairs_n<kPart>(x[m] + k, length - k);
+#pragma GCC unroll 8
+      for (int n = 0; n < kCols; ++n) {
+        const typename V::Pairs weight = V::template load_pairs_n<kPart>(w[n] + k, length - k);
+        acc[m * kCols + n] = V::dot_add(acc[m * kCols + n], input, weight);
+      }
+    }
+  }
+#pragma GCC unroll 24
+  for (int i = 0; i < kRows * kCols; ++i) sums[i] = acc[i];
+}
+
+// Parts kPart and up.
+template <class V, int kPart, int kRows, int kCols, bool kPrefetch>
+inline void dots_parts(const Bf16* const* x, const Bf16* const* w, const Bf16* const* ahead,
+                       int64_t length, typename V::Part (&parts)[V::kParts][kRows * kCols]) {
+  dots_part<V, kPart, kRows, kCols, kPrefetch && kPart == 0>(x, w, ahead, length, parts[kPart]);
+  if constexpr (kPart + 1 < V::kParts) {
+    dots_parts<V, kPart + 1, kRows, kCols, kPrefetch>(x, w, ahead, length, parts);
+  }
+}
 
 // Dots of kRows x kCols rows into out, of which the first `cols` columns count.
 template <class V, int kRows, int kCols, bool kPrefetch>
 inline void dots_tile(const Bf16* const* x, const Bf16* const* w, const Bf16* const* ahead,
                       const DotsCall& call, float* out, int64_t cols) {
-  typename V::F acc[kRows * kCols];
-  for (int i = 0; i < kRows * kCols; ++i) acc[i] = V::zero();
-  int64_t k = 0;
-  for (; k + kPairBlock <= call.k; k += kPairBlock) {
-    typename V::Pairs weight[kCols];
-    for (int n = 0; n < kCols; ++n) weight[n] = V::load_pairs(w[n] + k);
-    for (int m = 0; m < kRows; ++m) {
-      const typename V::Pairs input = V::load_pairs(x[m] + k);
-      for (int n = 0; n < kCols; ++n) {
-        acc[m * kCols + n] = V::dot_add(acc[m * kCols + n], input, weight[n]);
-      }
-    }
-    if constexpr (kPrefetch) {
-      for (int n = 0; n < kCols; ++n) __builtin_prefetch(ahead[n] + k, 0, 2);
-    }
-  }
-  if (k < call.k) {
-    for (int m = 0; m < kRows; ++m) {
-      const typename V::Pairs input = V::load_pairs_n(x[m] + k, call.k - k);
-      for (int n = 0; n < kCols; ++n) {
-        const typename V::Pairs weight = V::load_pairs_n(w[n] + k, call.k - k);
-        acc[m * kCols + n] = V::dot_add(acc[m * kCols + n], input, weight);
-      }
-    }
+  typename V::Part parts[V::kParts][kRows * kCols];
+  dots_parts<V, 0, kRows, kCols, kPrefetch>(x, w, ahead, call.k, parts);
+  typename V::F lanes[kRows * kCols];
+#pragma GCC unroll 24
+  for (int i = 0; i < kRows * kCols; ++i) {
+    typename V::Part all[V::kParts];
+    for (int part = 0; part < V::kParts; ++part) all[part] = parts[part][i];
+    lanes[i] = V::join(all);
   }
   float sums[kRows * kCols];
-  V::template fold_all<kRows * kCols>(acc, sums);
+  V::template fold_all<kRows * kCols>(lanes, sums);
   for (int m = 0; m < kRows; ++m) {
-    for (int n = 0; n < kCols; ++n) {
-      if (n < cols) out[m * call.out_stride + n] = sums[m * kCols + n];
+    float* row = out + m * call.out_stride;
+    if (cols == kCols) {
+      for (int n = 0; n < kCols; ++n) row[n] = sums[m * kCols + n];
+    } else {
+      for (int n = 0; n < cols; ++n) row[n] = sums[m * kCols + n];
     }
   }
 }
@@ -99,6 +138,8 @@ template <class V>
 void dots(const DotsCall& call) {
   if (call.x_rows <= 0) return;
   if (call.x_rows == 1) return dots_columns<V, 1, V::kSingleCols>(call);
+  // A tile of attention keys is 16 wide: four columns leave no remainder.
+  if (call.w_rows <= kNarrow) return dots_columns<V, V::kTileRows, 4>(call);
   dots_columns<V, V::kTileRows, V::kTileCols>(call);
 }
 
