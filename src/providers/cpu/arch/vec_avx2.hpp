@@ -13,10 +13,11 @@ namespace {
 
 struct VecAvx2 {
   static constexpr int kLanes = 16;
-  // An accumulator takes two of the sixteen registers.
+  // With sixteen registers the dots run over K twice, for eight lanes each time.
   static constexpr int kTileRows = 2;
-  static constexpr int kTileCols = 2;
-  static constexpr int kSingleCols = 4;
+  static constexpr int kTileCols = 4;
+  static constexpr int kSingleCols = 8;
+  static constexpr int kParts = 2;
 
   struct F {
     __m256 low;   // lanes 0 to 7
@@ -26,9 +27,10 @@ struct VecAvx2 {
     __m256i low;
     __m256i high;
   };
+  using Part = __m256;
   struct Pairs {
-    F odd;
-    F even;
+    Part odd;
+    Part even;
   };
 
   static __m256i upper_mask() { return _mm256_set1_epi32(static_cast<int>(0xffff0000U)); }
@@ -114,29 +116,26 @@ struct VecAvx2 {
   }
   static F pow2(I a) { return {pow2_half(a.low), pow2_half(a.high)}; }
 
-  static Pairs split(__m256i low, __m256i high) {
-    return {{_mm256_castsi256_ps(_mm256_and_si256(low, upper_mask())),
-             _mm256_castsi256_ps(_mm256_and_si256(high, upper_mask()))},
-            {_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
-             _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))}};
+  static Pairs split(__m256i dwords) {
+    return {_mm256_castsi256_ps(_mm256_and_si256(dwords, upper_mask())),
+            _mm256_castsi256_ps(_mm256_slli_epi32(dwords, 16))};
   }
+  static Part zero_part() { return _mm256_setzero_ps(); }
+  template <int kPart>
   static Pairs load_pairs(const Bf16* src) {
-    const auto* words = reinterpret_cast<const __m256i*>(src);
-    return split(_mm256_loadu_si256(words), _mm256_loadu_si256(words + 1));
+    return split(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(src) + kPart));
   }
+  template <int kPart>
   static Pairs load_pairs_n(const Bf16* src, int64_t count) {
     alignas(32) uint16_t all[2 * kLanes] = {};
     for (int64_t j = 0; j < count; ++j) all[j] = src[j].bits;
-    const auto* words = reinterpret_cast<const __m256i*>(all);
-    return split(_mm256_load_si256(words), _mm256_load_si256(words + 1));
+    return split(_mm256_load_si256(reinterpret_cast<const __m256i*>(all) + kPart));
   }
-  static F dot_add(F acc, const Pairs& x, const Pairs& w) {
-    acc.low = _mm256_fmadd_ps(x.odd.low, w.odd.low, acc.low);
-    acc.high = _mm256_fmadd_ps(x.odd.high, w.odd.high, acc.high);
-    acc.low = _mm256_fmadd_ps(x.even.low, w.even.low, acc.low);
-    acc.high = _mm256_fmadd_ps(x.even.high, w.even.high, acc.high);
-    return acc;
+  static Part dot_add(Part acc, const Pairs& x, const Pairs& w) {
+    acc = _mm256_fmadd_ps(x.odd, w.odd, acc);
+    return _mm256_fmadd_ps(x.even, w.even, acc);
   }
+  static F join(const Part (&parts)[kParts]) { return {parts[0], parts[1]}; }
 
   // Four folds at once: each step works on two vectors.
   static __m128 fold_four(const F& a, const F& b, const F& c, const F& d) {

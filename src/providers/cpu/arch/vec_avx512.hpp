@@ -16,9 +16,11 @@ struct VecAvx512 {
   static constexpr int kTileRows = 4;
   static constexpr int kTileCols = 4;
   static constexpr int kSingleCols = 8;
+  static constexpr int kParts = 1;
 
   using F = __m512;
   using I = __m512i;
+  using Part = F;
   struct Pairs {
     F odd;
     F even;
@@ -95,8 +97,16 @@ struct VecAvx512 {
   static I load_32_n(const Bf16* src, int64_t count) {
     return _mm512_maskz_loadu_epi16((1U << static_cast<unsigned>(count)) - 1U, src);
   }
-  static Pairs load_pairs(const Bf16* src) { return split(load_32(src)); }
-  static Pairs load_pairs_n(const Bf16* src, int64_t count) { return split(load_32_n(src, count)); }
+  static Part zero_part() { return zero(); }
+  template <int kPart>
+  static Pairs load_pairs(const Bf16* src) {
+    return split(load_32(src));
+  }
+  template <int kPart>
+  static Pairs load_pairs_n(const Bf16* src, int64_t count) {
+    return split(load_32_n(src, count));
+  }
+  static F join(const Part (&parts)[kParts]) { return parts[0]; }
   static F dot_add(F acc, const Pairs& x, const Pairs& w) {
     acc = _mm512_fmadd_ps(x.odd, w.odd, acc);
     return _mm512_fmadd_ps(x.even, w.even, acc);
@@ -123,17 +133,26 @@ struct VecAvx512 {
     const F narrow = fold_four(a, a, a, a);
     return _mm512_cvtss_f32(fold_1(fold_2(narrow, narrow), fold_2(narrow, narrow)));
   }
-  // Lane 4 * i + p of the last step holds what went in as number 4 * p + i.
-  template <int kCount>
-  static void fold_all(const F (&acc)[kCount], float (&out)[kCount]) {
-    static_assert(kCount <= kLanes);
-    F in[kLanes];
-    for (int i = 0; i < kLanes; ++i) in[4 * (i % 4) + i / 4] = acc[i < kCount ? i : 0];
+  // Sixteen folds at once. Lane 4 * i + p of the last step holds what went in as number 4 * p + i.
+  static F fold_sixteen(const F (&in)[kLanes]) {
     const F low =
         fold_2(fold_four(in[0], in[1], in[2], in[3]), fold_four(in[4], in[5], in[6], in[7]));
     const F high =
         fold_2(fold_four(in[8], in[9], in[10], in[11]), fold_four(in[12], in[13], in[14], in[15]));
-    store_n(out, fold_1(low, high), kCount);
+    return fold_1(low, high);
+  }
+  template <int kCount>
+  static void fold_all(const F (&acc)[kCount], float (&out)[kCount]) {
+#pragma GCC unroll 2
+    for (int begin = 0; begin < kCount; begin += kLanes) {
+      F in[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+        in[4 * (i % 4) + i / 4] = acc[begin + i < kCount ? begin + i : begin];
+      }
+      const int count = kCount - begin < kLanes ? kCount - begin : kLanes;
+      store_n(out + begin, fold_sixteen(in), count);
+    }
   }
 };
 
@@ -141,9 +160,15 @@ struct VecAvx512 {
 // vdpbf16ps adds the product of the odd elements, then that of the even ones, each rounded to
 // nearest even: the order of kLanes16. It flushes subnormal inputs and results to zero.
 struct VecAvx512Bf16 : VecAvx512 {
+  // One register a weight row leaves room for 4 x 6 accumulators.
+  static constexpr int kTileCols = 6;
   using Pairs = __m512bh;
 
-  static Pairs load_pairs(const Bf16* src) { return reinterpret_cast<Pairs>(load_32(src)); }
+  template <int kPart>
+  static Pairs load_pairs(const Bf16* src) {
+    return reinterpret_cast<Pairs>(load_32(src));
+  }
+  template <int kPart>
   static Pairs load_pairs_n(const Bf16* src, int64_t count) {
     return reinterpret_cast<Pairs>(load_32_n(src, count));
   }

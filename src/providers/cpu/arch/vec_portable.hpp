@@ -11,12 +11,19 @@
 namespace moe::providers::cpu {
 namespace {
 
+// A dword holds two BF16 values, the even one in its lower half.
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+
 struct VecPortable {
   static constexpr int kLanes = 16;
   // Rows of x and of w in one register tile of the dots kernel; w rows when x has one row.
   static constexpr int kTileRows = 2;
-  static constexpr int kTileCols = 2;
+  static constexpr int kTileCols = 4;
   static constexpr int kSingleCols = 4;
+  // The dots run over K so many times, each time for the lanes that registers can hold: four of a
+  // baseline processor.
+  static constexpr int kParts = 4;
+  static constexpr int kPartLanes = kLanes / kParts;
 
   struct F {
     float lane[kLanes];
@@ -24,10 +31,14 @@ struct VecPortable {
   struct I {
     int32_t lane[kLanes];
   };
-  // 32 neighbouring BF16 values: lane j of `even` is value 2j, of `odd` value 2j + 1.
+  // The lanes of one part, in the vector extension that both compilers have for any processor.
+  typedef float Part __attribute__((vector_size(16)));
+  typedef uint32_t Words __attribute__((vector_size(16)));
+  // 32 neighbouring BF16 values, or one part of them: lane j of `even` is value 2j, of `odd` value
+  // 2j + 1.
   struct Pairs {
-    F odd;
-    F even;
+    Part odd;
+    Part even;
   };
 
   template <class Function>
@@ -126,17 +137,31 @@ struct VecPortable {
     });
   }
 
+  static Part zero_part() { return Part{}; }
+  static Pairs split(Words words) {
+    return {reinterpret_cast<Part>(words & 0xffff0000U), reinterpret_cast<Part>(words << 16)};
+  }
+  template <int kPart>
   static Pairs load_pairs(const Bf16* src) {
-    return {make([=](int j) { return widen_bits(src[2 * j + 1].bits); }),
-            make([=](int j) { return widen_bits(src[2 * j].bits); })};
+    Words words;
+    __builtin_memcpy(&words, src + 2 * kPart * kPartLanes, sizeof words);
+    return split(words);
   }
+  // The first `count` of the 32 values; the others are zero.
+  template <int kPart>
   static Pairs load_pairs_n(const Bf16* src, int64_t count) {
-    return {make([=](int j) { return 2 * j + 1 < count ? widen_bits(src[2 * j + 1].bits) : 0.0F; }),
-            make([=](int j) { return 2 * j < count ? widen_bits(src[2 * j].bits) : 0.0F; })};
+    uint16_t all[2 * kLanes] = {};
+    for (int64_t j = 0; j < count; ++j) all[j] = src[j].bits;
+    Words words;
+    __builtin_memcpy(&words, all + 2 * kPart * kPartLanes, sizeof words);
+    return split(words);
   }
-  static F dot_add(F acc, const Pairs& x, const Pairs& w) {
-    acc = add(acc, mul(x.odd, w.odd));
-    return add(acc, mul(x.even, w.even));
+  static Part dot_add(Part acc, const Pairs& x, const Pairs& w) {
+    acc += x.odd * w.odd;
+    return acc + x.even * w.even;
+  }
+  static F join(const Part (&parts)[kParts]) {
+    return make([&](int j) { return parts[j / kPartLanes][j % kPartLanes]; });
   }
 
   // 16 -> 8 -> 4 -> 2 -> 1, lane j plus lane j + half.

@@ -13,7 +13,7 @@ namespace moe::providers::cpu {
 // that length are 128 KiB, some ten microseconds of memory bandwidth: much more than handing out a
 // task costs.
 constexpr int64_t kRowBlock = 64;
-constexpr int64_t kColBlock = 32;
+constexpr int64_t kColBlock = 48;
 
 // The dots of one task; row m of the block at values + m * kColBlock. Lives on the stack (8 KiB).
 struct DotTile {
