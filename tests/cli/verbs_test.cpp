@@ -16,7 +16,8 @@ using testing::StartsWith;
 Json json_of(const std::string& text) { return parse_json(text, "output").value(); }
 
 std::string recorded_answer(const std::string& question) {
-  for (const Json& entry : json_of(read_file(fs::path(wordnet()) / "expect.json"))["cases"]) {
+  const Json file = json_of(read_file(fs::path(wordnet()) / "expect.json"));
+  for (const Json& entry : file["cases"]) {
     if (entry["question"] == question) return entry["answer"].get<std::string>();
   }
   ADD_FAILURE() << question << " is not recorded";
@@ -116,15 +117,15 @@ TEST(Tokenize, GivesIdsAndTakesThemBack) {
   EXPECT_EQ(json["count"], 4);
   EXPECT_EQ(json["tokens"].size(), 4u);
   const Outcome listing = run({"tokenize", wordnet()}, "Define harbor.\n");
-  EXPECT_THAT(listing.out, AllOf(HasSubstr("     525  "), EndsWith("5 tokens\n")));
+  EXPECT_THAT(listing.out, AllOf(HasSubstr("     525  "), EndsWith("4 tokens\n")));
 }
 
 TEST(Tokenize, SpecialTokensAreParsedUnlessPlain) {
   const std::string text = "<|im_end|>";
   EXPECT_EQ(run({"tokenize", wordnet(), "-p", text, "--ids-only"}).out, "8191\n");
   EXPECT_NE(run({"tokenize", wordnet(), "-p", text, "--ids-only", "--plain"}).out, "8191\n");
-  EXPECT_EQ(run({"tokenize", wordnet(), "--decode", "525,8191"}).out, "Def<|im_end|>\n");
-  EXPECT_EQ(run({"tokenize", wordnet(), "--decode", "525,8191", "--no-special"}).out, "Def\n");
+  EXPECT_EQ(run({"tokenize", wordnet(), "--decode", "525,8191"}).out, "Define<|im_end|>\n");
+  EXPECT_EQ(run({"tokenize", wordnet(), "--decode", "525,8191", "--no-special"}).out, "Define\n");
 }
 
 TEST(Tokenize, BadInputIsAnError) {
