@@ -120,15 +120,9 @@ class ByteFallbackSink : public WholeTokens {
       TRY(next().text(token));
       return next().end_token();
     }
-    if (!run_is_invalid_) {
-      run_.push_back(static_cast<char>(*byte));
-      check_.push(std::string_view(run_).substr(run_.size() - 1), repaired_);
-      run_is_invalid_ = repaired_.size() > run_.size() ||
-                        std::string_view(run_).substr(0, repaired_.size()) != repaired_;
-      return run_is_invalid_ ? replace_run() : Status();
-    }
     run_.push_back(static_cast<char>(*byte));
-    return replace_run();
+    if (!run_is_invalid_) check_last_byte();
+    return run_is_invalid_ ? replace_run() : Status();
   }
 
  private:
@@ -147,6 +141,13 @@ class ByteFallbackSink : public WholeTokens {
     return static_cast<uint8_t>(*high << 4 | *low);
   }
 
+  void check_last_byte() {
+    std::string repaired;
+    check_.push(std::string_view(run_).substr(run_.size() - 1), repaired);
+    run_is_invalid_ = std::string_view(run_).substr(checked_, repaired.size()) != repaired;
+    checked_ += repaired.size();
+  }
+
   Status replace_run() {
     for (size_t i = 0; i < run_.size(); ++i) {
       TRY(next().text(kReplacementCharacter));
@@ -157,7 +158,7 @@ class ByteFallbackSink : public WholeTokens {
   }
 
   Status end_run() {
-    const bool whole_characters = repaired_.size() == run_.size();
+    const bool whole_characters = !run_is_invalid_ && checked_ == run_.size();
     Status status;
     if (!whole_characters) {
       status = replace_run();
@@ -166,14 +167,14 @@ class ByteFallbackSink : public WholeTokens {
       if (status.ok()) status = next().end_token();
     }
     run_.clear();
-    repaired_.clear();
+    checked_ = 0;
     check_ = {};
     run_is_invalid_ = false;
     return status;
   }
 
-  std::string run_;       // bytes of the run that are not given on
-  std::string repaired_;  // run_ through check_: a prefix of run_ as long as it is valid
+  std::string run_;     // bytes of the run that are not given on
+  size_t checked_ = 0;  // of run_: the complete, valid characters in front
   Utf8Repair check_;
   bool run_is_invalid_ = false;
 };

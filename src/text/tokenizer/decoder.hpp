@@ -52,14 +52,13 @@ class DecodeStream {
   // Hands over the text since the last call: complete, valid UTF-8.
   std::string take();
 
+  ~DecodeStream();
+
  private:
   class Output;
   std::unique_ptr<Output> output_;
   std::vector<std::unique_ptr<TokenSink>> sinks_;  // last step first
   TokenSink* first_;
-
- public:
-  ~DecodeStream();
 };
 
 }  // namespace moe::text

@@ -26,9 +26,9 @@ Error JsonView::wrong(std::string_view got, std::string_view wanted) const {
 Error JsonView::wrong(std::string_view wanted) const { return wrong(described(*value_), wanted); }
 
 Error JsonView::not_supported(std::string_view construct) const {
-  return unsupported(fmt::format("{}: {}: {} is not supported", source_, path_, construct),
-                     "use a model whose tokenizer is byte-level or SentencePiece-style BPE; "
-                     "docs/ lists the supported parts of tokenizer.json");
+  return unsupported(
+      fmt::format("{}: {}: {} is not supported", source_, path_, construct),
+      "use a model whose tokenizer is a byte-level or SentencePiece-style BPE of a usual kind");
 }
 
 Result<std::optional<JsonView>> JsonView::find(std::string_view key) const {

@@ -257,6 +257,17 @@ TEST(Detokenizer, ByteRunWaitsUntilItIsCertain) {
   EXPECT_EQ(stream.push(0).value(), "a");  // a new text
 }
 
+TEST(Detokenizer, LongByteRunsAreLinear) {
+  const auto tokenizer = load(small_json());
+  Detokenizer stream(tokenizer, false);
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) {
+    for (const int byte : {0xE5, 0xAD, 0x97}) text += stream.push(kFirstByte + byte).value();
+  }
+  EXPECT_EQ(text, "");
+  EXPECT_EQ(stream.finish().size(), 300'000u);
+}
+
 // Every decoder with random ids: pieces are valid UTF-8 and add up to decode().
 TEST(Detokenizer, PiecesAddUpToDecode) {
   const Json byte_fallback = {{"type", "ByteFallback"}};
