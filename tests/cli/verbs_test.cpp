@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/json.hpp"
+#include "moe/error.hpp"
 #include "process.hpp"
 
 namespace moe::cli_test {
@@ -47,6 +48,26 @@ TEST(Program, AWrongCommandLineExitsWithTwo) {
     EXPECT_EQ(outcome.status, 2) << (arguments.empty() ? "" : arguments[0]);
     EXPECT_THAT(outcome.err, AllOf(StartsWith("moe: "), HasSubstr("\nfix: ")));
     EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(Program, TheErrorPageIsTheTableOfTheCode) {
+  const std::string page = read_file(fs::path(MOE_SOURCE_DIR) / "docs/errors.md");
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
+    const auto value = static_cast<ErrorCode>(code);
+    std::string constant(name_of(value));
+    for (char& c : constant) c = static_cast<char>(std::toupper(c));
+    EXPECT_THAT(page,
+                HasSubstr(fmt::format("| `{}` | {} | {} | `MOE_{}` |", name_of(value),
+                                      exit_status_of(value), http_status_of(value), constant)));
+  }
+}
+
+TEST(Program, EveryVerbHasAPage) {
+  for (const char* verb : {"run", "chat", "tokenize", "inspect", "devices", "verify"}) {
+    const std::string page =
+        read_file(fs::path(MOE_SOURCE_DIR) / "docs/verbs" / fmt::format("{}.md", verb));
+    EXPECT_THAT(page, StartsWith(fmt::format("# moe {}\n", verb)));
   }
 }
 
