@@ -55,8 +55,14 @@ struct RunFlags {
   bool json() const { return format == "json"; }
 };
 
-// The text or list of ids that was given, read from stdin where that was asked for.
-Result<std::string> prompt_text(const RunFlags& flags) {
+// What was given: text, or ids instead of it.
+struct Prompt {
+  std::string text;
+  std::vector<int32_t> ids;
+};
+
+// Reads stdin where that was asked for.
+Result<std::string> given_text(const RunFlags& flags) {
   const std::optional<std::string>& given = flags.token_ids ? flags.token_ids : flags.prompt;
   if (given && *given != "-") return *given;
   if (!given && stdin_is_terminal()) {
@@ -66,6 +72,13 @@ Result<std::string> prompt_text(const RunFlags& flags) {
   // A message typed through `echo` or a file does not mean its last line break.
   if (!flags.raw && !flags.token_ids && !text.empty() && text.back() == '\n') text.pop_back();
   return text;
+}
+
+Result<Prompt> given_prompt(const RunFlags& flags) {
+  Prompt prompt;
+  prompt.text = TRY(given_text(flags));
+  if (flags.token_ids) prompt.ids = TRY(parse_token_ids(prompt.text));
+  return prompt;
 }
 
 Status check_flags(const RunFlags& flags) {
@@ -83,17 +96,17 @@ Status check_flags(const RunFlags& flags) {
 }
 
 Result<std::vector<int32_t>> prompt_ids(const Model& model, const RunFlags& flags,
-                                        const std::string& text) {
-  if (flags.token_ids) return parse_token_ids(text);
-  if (flags.raw) return model.tokenize(text);
+                                        const Prompt& prompt) {
+  if (flags.token_ids) return prompt.ids;
+  if (flags.raw) return model.tokenize(prompt.text);
   std::vector<ChatMessage> messages;
   if (flags.system) messages.push_back({"system", *flags.system});
-  messages.push_back({"user", text});
+  messages.push_back({"user", prompt.text});
   Result<std::vector<int32_t>> ids = model.chat_prompt(messages);
   const bool no_template = !ids.ok() && ids.error().code == ErrorCode::kNotFound;
   if (!no_template || flags.system) return ids;
   print_note("the model has no chat template; the text is continued as it stands");
-  return model.tokenize(text);
+  return model.tokenize(prompt.text);
 }
 
 Json logprobs_json(const std::vector<PositionLogprobs>& positions) {
@@ -142,7 +155,7 @@ Result<int> answer(const RunFlags& flags) {
   TRY(check_flags(flags));
   std::optional<LogitsFile> logits_file;
   if (!flags.save_logits.empty()) logits_file = TRY(LogitsFile::create(flags.save_logits));
-  const std::string text = TRY(prompt_text(flags));
+  const Prompt prompt = TRY(given_prompt(flags));
   Model model = TRY(flags.model.load());
   if (!flags.json() && !model.info().has_tokenizer) {
     return unsupported("the model folder has no tokenizer.json, so the answer has no text",
@@ -152,7 +165,7 @@ Result<int> answer(const RunFlags& flags) {
   Interrupt interrupt;
   Stdout out;
   Request request;
-  request.prompt = TRY(prompt_ids(model, flags, text));
+  request.prompt = TRY(prompt_ids(model, flags, prompt));
   request.sampling = TRY(flags.sampling.apply_to(model.default_sampling()));
   request.sampling.top_logprobs = flags.logprobs;
   const auto keep_going = [&] {

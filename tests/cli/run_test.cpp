@@ -220,8 +220,9 @@ TEST(Run, BadInputIsAnErrorWithItsExitStatus) {
   expect_failure(run({"run", "/nonexistent", "-p", "x"}), 3, "/nonexistent");
   expect_failure(run({"run", "--no-such-flag"}), 2, "--no-such-flag");
   expect_failure(run({"run", fixture, "--token-ids", "1,x"}), 2, "entry 2 is \"x\"");
-  expect_failure(run({"run", fixture, "--token-ids", "1,99999999", "--format", "json"}), 2,
-                 "99999999");
+  const Outcome unknown_id = run({"run", fixture, "--token-ids", "1,99999999", "--format", "json"});
+  EXPECT_EQ(unknown_id.status, 2);
+  EXPECT_THAT(unknown_id.err, AllOf(StartsWith("moe: "), HasSubstr("99999999")));
   expect_failure(run({"run", fixture, "--token-ids", "1"}), 5, "tokenizer.json");
   expect_failure(run({"run", fixture, "-p", "x", "--format", "json"}), 5, "tokenizer.json");
   expect_failure(run({"run", fixture, "--token-ids", "1", "-p", "x"}), 2, "do not go together");
