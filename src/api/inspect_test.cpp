@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+
+#include "io/safetensors_writer.hpp"
+#include "io/test_files.hpp"
 
 namespace moe {
 namespace {
@@ -83,6 +87,65 @@ TEST(Inspect, EveryReferenceModelIsSplitWithoutRemainder) {
     if (info->runs_here) continue;
     EXPECT_THAT(info->notes, Contains(HasSubstr(info->architecture)));
   }
+}
+
+// A folder with zero tensors of those shapes and that configuration.
+class MadeModel {
+ public:
+  MadeModel(const std::string& config,
+            const std::vector<std::pair<std::string, std::vector<int64_t>>>& shapes) {
+    folder_.write("config.json", config);
+    std::vector<std::vector<std::byte>> data;
+    std::vector<io::NamedTensor> tensors;
+    for (const auto& [name, shape] : shapes) {
+      size_t count = 1;
+      for (const int64_t size : shape) count *= static_cast<size_t>(size);
+      data.emplace_back(2 * count);
+      tensors.push_back({{name, io::StoredType::kBf16, shape}, data.back()});
+    }
+    EXPECT_TRUE(io::write_checkpoint(folder_.path(), tensors, 1).ok());
+  }
+  CheckpointInfo inspected() const { return inspect(folder_.path().string()).value(); }
+
+ private:
+  io::TestFolder folder_;
+};
+
+TEST(Inspect, ACopyOfATiedHeadCountsOnce) {
+  const std::vector<std::pair<std::string, std::vector<int64_t>>> shapes = {
+      {"model.embed_tokens.weight", {10, 4}},
+      {"lm_head.weight", {10, 4}},
+      {"model.norm.weight", {4}}};
+  const std::string config = R"({"architectures": ["SomethingNew"], "tie_word_embeddings": )";
+  const CheckpointInfo tied = MadeModel(config + "true}", shapes).inspected();
+  EXPECT_EQ(tied.parameters, 44u);
+  EXPECT_EQ(tied.active_parameters, 44u);
+  EXPECT_EQ(tied.bytes, 2u * 84u);
+  EXPECT_THAT(tied.notes, Contains(HasSubstr("counted once")));
+  EXPECT_EQ(MadeModel(config + "false}", shapes).inspected().parameters, 84u);
+}
+
+TEST(Inspect, LayersBeyondTheModelAreNotActive) {
+  const std::string config =
+      R"({"architectures": ["SomethingNew"], "num_hidden_layers": 1, "num_experts": 4, "num_experts_per_tok": 1})";
+  const CheckpointInfo info =
+      MadeModel(config, {{"model.layers.0.mlp.experts.gate_up_proj", {4, 6, 2}},
+                         {"model.layers.0.mlp.gate.weight", {4, 2}},
+                         {"model.layers.0.self_attn.rotary_emb.inv_freq", {3}},
+                         {"model.layers.1.mlp.experts.gate_up_proj", {4, 6, 2}}})
+          .inspected();
+  EXPECT_EQ(info.parameters, 48u + 8u + 48u);
+  EXPECT_EQ(info.active_parameters, 12u + 8u);
+  EXPECT_EQ(part(info, "extra layers")->parameters, 48u);
+  EXPECT_EQ(part(info, "buffers")->parameters, 0u);
+}
+
+TEST(Inspect, UnknownExpertCountsLeaveTheActivePartOpen) {
+  const CheckpointInfo info = MadeModel(R"({"architectures": ["SomethingNew"]})",
+                                        {{"model.layers.0.mlp.experts.0.up_proj.weight", {4, 6}}})
+                                  .inspected();
+  EXPECT_FALSE(info.active_parameters.has_value());
+  EXPECT_THAT(info.notes, Contains(HasSubstr("expert counts")));
 }
 
 TEST(Inspect, AMissingFolderIsNotFound) {

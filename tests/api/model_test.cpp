@@ -250,10 +250,14 @@ TEST(ModelApi, ABadRequestTakesItsNeighboursDownAndNothingElse) {
   Request good;
   good.prompt = {1, 2};
   good.sampling.max_tokens = 2;
+  int pieces = 0;
+  Request watched = good;
+  watched.on_piece = [&](const Piece&) { return ++pieces > 0; };
   Request bad = good;
   bad.prompt = {-1};
-  EXPECT_FALSE(model.generate({good, bad}).ok());
+  EXPECT_FALSE(model.generate({watched, bad}).ok());
   EXPECT_EQ(model.generate(good).value().tokens.size(), 2u);
+  EXPECT_EQ(pieces, 0);
 }
 
 TEST(ModelApi, GenerateInsideACallbackIsRefused) {

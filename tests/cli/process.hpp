@@ -49,11 +49,15 @@ struct Outcome {
   std::string err;
 };
 
+struct Streams {
+  std::string stdout_path;    // where stdout goes instead of the pipe; "" = the pipe
+  bool stderr_joins = false;  // stderr goes into the pipe, too
+};
+
 // A running program with its stdin and stdout as pipes and stderr in a file.
 class Process {
  public:
-  // `stdout_path`: where stdout goes instead of the pipe; "" = the pipe.
-  explicit Process(const std::vector<std::string>& arguments, const std::string& stdout_path = {}) {
+  explicit Process(const std::vector<std::string>& arguments, const Streams& streams = {}) {
     int in[2];
     int out[2];
     if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) std::abort();
@@ -64,11 +68,13 @@ class Process {
     const std::string error_path = (scratch_ / "stderr").string();
     child_ = ::fork();
     if (child_ == 0) {
-      if (!stdout_path.empty()) out[1] = ::open(stdout_path.c_str(), O_WRONLY | O_CLOEXEC);
+      if (!streams.stdout_path.empty()) {
+        out[1] = ::open(streams.stdout_path.c_str(), O_WRONLY | O_CLOEXEC);
+      }
       const int err = ::open(error_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
       ::dup2(in[0], STDIN_FILENO);
       ::dup2(out[1], STDOUT_FILENO);
-      ::dup2(err, STDERR_FILENO);
+      ::dup2(streams.stderr_joins ? out[1] : err, STDERR_FILENO);
       ::execv(MOE_PROGRAM, argv.data());
       ::_exit(127);
     }
@@ -105,7 +111,13 @@ class Process {
     out_.append(bytes, static_cast<size_t>(count));
     return true;
   }
-  const std::string& out() const { return out_; }
+  // Waits until stdout holds `text`.
+  bool wait_for(const std::string& text) {
+    while (out_.find(text) == std::string::npos) {
+      if (!read_some()) return false;
+    }
+    return true;
+  }
   std::string err() const { return read_file(scratch_ / "stderr"); }
 
   Outcome wait() {
