@@ -164,7 +164,8 @@ typedef struct moe_completion {
   size_t token_count;
   const char* text;
   size_t text_bytes;
-  const char* finish_reason; /* "stop", "length" or "abort" */
+  const char* finish_reason; /* "stop", "length", "abort" or "error" */
+  const char* error;         /* with "error": what went wrong; else null */
   int64_t prompt_tokens;
   uint64_t seed; /* the one that was used */
   double prefill_seconds;

@@ -143,7 +143,8 @@ struct Request {
 struct Completion {
   std::vector<int32_t> tokens;  // with the one that ended the answer
   std::string text;             // empty without a tokenizer
-  std::string finish_reason;    // "stop", "length" or "abort"
+  std::string finish_reason;    // "stop", "length", "abort" or "error"
+  std::optional<Error> error;   // with "error": what went wrong in this request alone
   std::string stop_text;        // the stop text that matched, if one did
   std::optional<int32_t> stop_token;
   std::vector<PositionLogprobs> logprobs;  // one a token where asked for

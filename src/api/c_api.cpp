@@ -130,6 +130,7 @@ Result<LoadOptions> to_load_options(const moe_load_options& from) {
 // What callers see, with the memory that it points into.
 struct OwnedCompletion : moe_completion {
   Completion kept;
+  std::string error_text;
 };
 
 struct OwnedDevices : moe_device_list {
@@ -146,6 +147,8 @@ moe_completion* hand_out(Completion completion) {
   owned->text = kept.text.c_str();
   owned->text_bytes = kept.text.size();
   owned->finish_reason = kept.finish_reason.c_str();
+  if (kept.error) owned->error_text = kept.error->to_string();
+  owned->error = kept.error ? owned->error_text.c_str() : nullptr;
   owned->prompt_tokens = kept.prompt_tokens;
   owned->seed = kept.seed;
   owned->prefill_seconds = kept.prefill_seconds;

@@ -90,6 +90,7 @@ Completion to_public(engine::Completion completion) {
   copy.tokens = std::move(completion.tokens);
   copy.text = std::move(completion.text);
   copy.finish_reason = engine::name_of(completion.reason);
+  copy.error = std::move(completion.error);
   copy.stop_text = std::move(completion.stop_text);
   copy.stop_token = completion.stop_token;
   for (const engine::PositionLogprobs& position : completion.logprobs) {

@@ -132,6 +132,10 @@ Status Conversation::answer(std::string message) {
     return std::move(completion).error();
   }
   out_.write("\n");
+  if (completion->error) {
+    messages_.pop_back();
+    return std::move(*completion->error);
+  }
   const auto total = completion->prompt_tokens + static_cast<int64_t>(completion->tokens.size());
   if (completion->finish_reason == "length" && total >= model_.info().context) {
     print_note("the answer ends here: the context is full");

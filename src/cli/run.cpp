@@ -186,6 +186,7 @@ Result<int> answer(const RunFlags& flags) {
   if (logits_file) TRY(logits_file->finish(completion));
   if (flags.op_stats) fmt::print(stderr, "{}", op_stats_text(model));
   if (flags.model.verbose) print_times(completion);
+  if (completion.error) return *completion.error;
   return interrupt.pending() ? kInterruptedStatus : out.finish();
 }
 

@@ -50,6 +50,13 @@ Result<Sizes> resolve_sizes(const EngineOptions& options, const model::DecoderCo
   return sizes;
 }
 
+Error no_finite_logit(const Sequence& sequence) {
+  return invalid_argument(
+      fmt::format("the model gives no finite logit at position {}, so there is no next token",
+                  sequence.token_count()),
+      "a bias may ban every token; without one the weights are broken or activations overflowed");
+}
+
 }  // namespace
 
 struct Engine::State {
@@ -301,6 +308,10 @@ Status Engine::State::draw_next(model::ForwardContext& forward, ConstView hidden
     const auto part = std::span(sequences).subspan(first, count);
     std::vector<Draw> draws = TRY(sampler->draw(*runner, logits, part));
     for (size_t i = 0; i < count; ++i) {
+      if (draws[i].token == ops::kNoToken) {
+        part[i]->fail(no_finite_logit(*part[i]));
+        continue;
+      }
       TRY(part[i]->accept(draws[i].token, std::move(draws[i].logprobs)));
     }
   }

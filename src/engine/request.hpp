@@ -10,8 +10,8 @@
 
 namespace moe::engine {
 
-enum class FinishReason : uint8_t { kStop, kLength, kAbort };
-std::string_view name_of(FinishReason reason);  // "stop", "length", "abort"
+enum class FinishReason : uint8_t { kStop, kLength, kAbort, kError };
+std::string_view name_of(FinishReason reason);  // "stop", "length", "abort", "error"
 
 struct TokenLogprob {
   int32_t token = 0;
@@ -46,13 +46,14 @@ struct Completion {
   std::vector<int32_t> tokens;  // generated ids, with the one that ended the answer
   std::string text;
   FinishReason reason = FinishReason::kLength;
-  std::string stop_text;        // the stop string that matched, if one did
+  std::optional<Error> error;  // with kError: what went wrong in this request alone
+  std::string stop_text;       // the stop string that matched, if one did
   std::optional<int32_t> stop_token;
   std::vector<PositionLogprobs> logprobs;
-  uint64_t seed = 0;            // the one used
+  uint64_t seed = 0;  // the one used
   int64_t prompt_tokens = 0;
-  double prefill_seconds = 0;   // from submission to the first token
-  double decode_seconds = 0;    // from the first token to the last
+  double prefill_seconds = 0;  // from submission to the first token
+  double decode_seconds = 0;   // from the first token to the last
 };
 
 }  // namespace moe::engine

@@ -38,6 +38,8 @@ std::string_view name_of(FinishReason reason) {
       return "length";
     case FinishReason::kAbort:
       return "abort";
+    case FinishReason::kError:
+      return "error";
   }
   return "?";
 }
@@ -140,6 +142,11 @@ Status Sequence::accept(int32_t token, std::optional<PositionLogprobs> logprobs)
     finish(FinishReason::kLength);
   }
   return {};
+}
+
+void Sequence::fail(Error error) {
+  completion_.error = std::move(error);
+  finish(FinishReason::kError);
 }
 
 void Sequence::finish(FinishReason reason) {

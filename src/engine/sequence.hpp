@@ -39,6 +39,8 @@ class Sequence {
   // Takes the drawn token: stop checks, text, callback. Errors: the tokenizer's.
   Status accept(int32_t token, std::optional<PositionLogprobs> logprobs);
   void finish(FinishReason reason);
+  // Ends the request with kError.
+  void fail(Error error);
   Completion take_completion() { return std::move(completion_); }
 
  private:

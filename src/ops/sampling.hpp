@@ -40,9 +40,13 @@ struct SampleRow {
   int32_t edit_end = 0;
 };
 
+// The token of a row that has no finite logit after its edits: the row fails alone.
+constexpr int32_t kNoToken = -1;
+
 // Writes one token a row; with `top_logprobs` > 0 also the raw log-probabilities (log-softmax in
 // FP32 of the logits before any edit) of the drawn token and of the `top_logprobs` best.
-// Errors: invalid_argument for an edit outside the vocabulary, or a row without any finite logit.
+// A row without any finite logit gets kNoToken for its tokens, 0 for its rank, -infinity for its
+// log-probabilities. Errors: invalid_argument for an edit outside the vocabulary.
 struct SampleTokens {
   static constexpr OpId kId = OpId::kSampleTokens;
   ConstView logits;               // [R, V] bf16 or f32

@@ -1,13 +1,10 @@
 // The reference of SampleTokens: one row at a time. A token that is out has the logit -infinity.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
 
-#include "base/errors.hpp"
 #include "ops/exp.hpp"
 #include "ops/noise.hpp"
 #include "ops/sampling.hpp"
@@ -139,6 +136,15 @@ void write_logprobs(const SampleTokens& op, int64_t r, const std::vector<float>&
       std::count_if(raw.begin(), raw.end(), [&](float logit) { return logit >= raw[drawn]; }));
 }
 
+void write_no_token(const SampleTokens& op, int64_t r) {
+  op.tokens[r] = kNoToken;
+  if (op.top_logprobs == 0) return;
+  const int64_t entries = op.top_logprobs + 1;
+  std::fill_n(&op.logprob_tokens[r * entries], entries, kNoToken);
+  std::fill_n(&op.logprobs[r * entries], entries, -kInfinity);
+  op.ranks[r] = 0;
+}
+
 }  // namespace
 
 Status sample_tokens_ref(const SampleTokens& op) {
@@ -149,11 +155,8 @@ Status sample_tokens_ref(const SampleTokens& op) {
     std::vector<float> logits = raw;
     apply_edits(op, row, logits);
     if (std::none_of(logits.begin(), logits.end(), [](float l) { return std::isfinite(l); })) {
-      return invalid_argument(
-          fmt::format("{}: row {} has no finite logit among {} tokens after its edits",
-                      name_of(op.kId), r, logits.size()),
-          "allow at least one token; without a bias this means that the model's weights or "
-          "activations overflowed");
+      write_no_token(op, r);
+      continue;
     }
     const size_t drawn = sample(row, logits);
     op.tokens[r] = static_cast<int32_t>(drawn);

@@ -74,13 +74,29 @@ TEST(SampleTokens, NanNeverWins) {
   EXPECT_THAT(drawn({kNan, 1, kNan, 2}, row), IsSubsetOf(std::set<size_t>{1, 3}));
 }
 
-TEST(SampleTokens, ARowWithoutFiniteLogitIsNamed) {
-  std::string error;
-  EXPECT_EQ(sample({kNan, -kInf, kInf}, greedy(), {}, &error), -1);
-  EXPECT_THAT(error, HasSubstr("row 0 has no finite logit"));
-  error.clear();
-  EXPECT_EQ(sample({1, 2}, greedy(), {{0, 0, false, -kInf}, {1, 0, false, -kInf}}, &error), -1);
-  EXPECT_THAT(error, HasSubstr("row 0 has no finite logit"));
+TEST(SampleTokens, ARowWithoutFiniteLogitGetsNoTokenAndFailsAlone) {
+  EXPECT_EQ(sample({kNan, -kInf, kInf}, greedy()), kNoToken);
+  EXPECT_EQ(sample({1, 2}, greedy(), {{0, 0, false, -kInf}, {1, 0, false, -kInf}}), kNoToken);
+
+  const std::vector<float> logits = {1, 3, kNan, kNan, 2, 1};
+  const std::vector<SampleRow> rows(3, greedy());
+  std::vector<int32_t> tokens(3);
+  std::vector<int32_t> logprob_tokens(6);
+  std::vector<float> logprobs(6);
+  std::vector<int32_t> ranks(3);
+  SampleTokens op;
+  op.logits = {logits.data(), DType::kF32, 3, 2, 2};
+  op.rows = const_array(rows);
+  op.tokens = array(tokens);
+  op.top_logprobs = 1;
+  op.logprob_tokens = array(logprob_tokens);
+  op.logprobs = array(logprobs);
+  op.ranks = array(ranks);
+  ASSERT_TRUE(sample_tokens_ref(op).ok());
+  EXPECT_EQ(tokens, (std::vector<int32_t>{1, kNoToken, 0}));
+  EXPECT_EQ(logprob_tokens, (std::vector<int32_t>{1, 1, kNoToken, kNoToken, 0, 0}));
+  EXPECT_EQ(logprobs[2], -kInf);
+  EXPECT_EQ(ranks, (std::vector<int32_t>{1, 0, 1}));
 }
 
 TEST(SampleTokens, InfinityWinsOutright) {

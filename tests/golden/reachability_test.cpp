@@ -19,11 +19,10 @@ const std::vector<std::string> kFiveProviders = {
     "kMoeGroupedGemmBf16GateUpSilu", "kMoeGroupedGemmBf16", "kMoeGroupedGemmBf16Weighted",
     "kMoeCombine", "kMoeCombinePreweighted"};
 // What a native forward pass selects of them.
-const std::vector<std::string> kNativeChain = {"kMoeGroupedGemmBf16GateUpSilu",
-                                               "kMoeGroupedGemmBf16Weighted",
-                                               "kMoeCombinePreweighted"};
-const std::vector<std::string> kLegacyChain = {"kMoeGroupedGemmBf16GateUpSilu", "kMoeGroupedGemmBf16",
-                                               "kMoeCombine"};
+const std::vector<std::string> kNativeChain = {
+    "kMoeGroupedGemmBf16GateUpSilu", "kMoeGroupedGemmBf16Weighted", "kMoeCombinePreweighted"};
+const std::vector<std::string> kLegacyChain = {"kMoeGroupedGemmBf16GateUpSilu",
+                                               "kMoeGroupedGemmBf16", "kMoeCombine"};
 
 std::string fixture_dir() {
   return std::string(MOE_SOURCE_DIR) + "/tests/data/oracle/models/qwen3_moe_fixture";
@@ -99,7 +98,8 @@ std::string gate_problem(Model& model) {
     if (total.refused != 0 || total.fallbacks != 0) return op + " was refused or fell back";
   }
   if (!model.chain_refusals().empty()) return "the native chain was refused";
-  if (model.info().expert_numerics != "native") return "the chain is " + model.info().expert_numerics;
+  if (model.info().expert_numerics != "native")
+    return "the chain is " + model.info().expert_numerics;
   return {};
 }
 
@@ -188,7 +188,7 @@ TEST(Reachability, EveryProperSubsetGivesTheCompleteLegacyChain) {
     EXPECT_EQ(counted, missing);
     EXPECT_EQ(logits_of(*model), legacy_logits) << subset;
     const auto totals = totals_by_op(*model);
-    for (const std::string& op : {"kMoeGroupedGemmBf16Weighted", "kMoeCombinePreweighted"}) {
+    for (const std::string op : {"kMoeGroupedGemmBf16Weighted", "kMoeCombinePreweighted"}) {
       const auto found = totals.find(op);
       EXPECT_TRUE(found == totals.end() || found->second.selected == 0) << op;
     }
