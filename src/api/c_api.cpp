@@ -208,7 +208,9 @@ moe_status moe_model_load(const char* folder, const moe_load_options* options, m
     TRY(moe::not_null(folder, "folder"));
     moe::LoadOptions load_options;
     if (options != nullptr) load_options = TRY(moe::to_load_options(*options));
-    *model = new moe_model{TRY(moe::Model::load(folder, load_options))};
+    // Not inside the new expression: an early return there would leak.
+    moe::Model loaded = TRY(moe::Model::load(folder, load_options));
+    *model = new moe_model{std::move(loaded)};
     return {};
   });
 }

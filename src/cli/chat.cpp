@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/errors.hpp"
 #include "cli/help.hpp"
@@ -172,7 +173,10 @@ int Conversation::run() {
   while (true) {
     print_prompt();
     std::optional<std::string> line = lines.next();
-    if (interrupt_.pending()) return kInterruptedStatus;
+    if (interrupt_.pending()) {
+      if (stdin_is_terminal()) std::fputs("\n", stderr);
+      return kInterruptedStatus;
+    }
     if (lines.too_long()) {
       return print_error(
           invalid_argument(fmt::format("a line has more than {} bytes", LineReader::kMaxLineBytes),
