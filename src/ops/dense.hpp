@@ -73,4 +73,17 @@ struct SiluMul {
 };
 Status silu_mul_ref(const SiluMul&);
 
+// t[r] = b(f(x[r]) * s) with s = scale, or s = b(1 / (1 + exp(-f(gate[r])))) for each row r when
+// there is a gate; out = t, or b(f(addend) + f(t)) with an addend. With a gate, scale must be 1.
+// out may be x or addend itself.
+struct ScaleAdd {
+  static constexpr OpId kId = OpId::kScaleAdd;
+  ConstView x;       // [R, C] bf16
+  ConstView gate;    // [R, 1] bf16, absent = none
+  float scale = 1;   // finite
+  ConstView addend;  // [R, C] bf16, absent = none
+  View out;          // [R, C] bf16
+};
+Status scale_add_ref(const ScaleAdd&);
+
 }  // namespace moe::ops

@@ -107,4 +107,20 @@ Status silu_mul_ref(const SiluMul& op) {
   return {};
 }
 
+Status scale_add_ref(const ScaleAdd& op) {
+  TRY(validate(op));
+  for (int64_t r = 0; r < op.out.rows; ++r) {
+    const float scale =
+        op.gate.absent() ? op.scale : round_bf16(sigmoid_f32(to_f32(op.gate.bf16_row(r)[0])));
+    const Bf16* x = op.x.bf16_row(r);
+    Bf16* out = op.out.bf16_row(r);
+    for (int64_t c = 0; c < op.out.cols; ++c) {
+      const Bf16 scaled = to_bf16(to_f32(x[c]) * scale);
+      out[c] =
+          op.addend.absent() ? scaled : to_bf16(to_f32(op.addend.bf16_row(r)[c]) + to_f32(scaled));
+    }
+  }
+  return {};
+}
+
 }  // namespace moe::ops

@@ -14,6 +14,7 @@ enum class OpId : uint8_t {
   kAttentionPaged,                // causal attention over the paged cache
   kLinearBf16,                    // dense y = x W^T
   kSiluMul,                       // silu(gate) * up
+  kScaleAdd,                      // multiply by a factor, then add
   kRouterTopK,                    // expert choice and routing weights
   kMoeGroupedGemmBf16GateUpSilu,  // act = silu(x Wg^T) * (x Wu^T) per chosen expert
   kMoeGroupedGemmBf16,            // y = x W^T per chosen expert

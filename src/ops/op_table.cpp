@@ -22,6 +22,8 @@ std::string_view name_of(OpId id) {
       return "kLinearBf16";
     case OpId::kSiluMul:
       return "kSiluMul";
+    case OpId::kScaleAdd:
+      return "kScaleAdd";
     case OpId::kRouterTopK:
       return "kRouterTopK";
     case OpId::kMoeGroupedGemmBf16GateUpSilu:

@@ -244,6 +244,20 @@ Status validate(const SiluMul& op) {
   return check_matrix(op.kId, "out", op.out, op.out.rows, op.out.cols);
 }
 
+Status validate(const ScaleAdd& op) {
+  TRY(check_matrix(op.kId, "x", op.x, op.out.rows, op.out.cols));
+  if (!op.gate.absent()) TRY(check_matrix(op.kId, "gate", op.gate, op.out.rows, 1));
+  if (!op.addend.absent()) {
+    TRY(check_matrix(op.kId, "addend", op.addend, op.out.rows, op.out.cols));
+  }
+  TRY(check_matrix(op.kId, "out", op.out, op.out.rows, op.out.cols));
+  if (std::isfinite(op.scale) && (op.gate.absent() || op.scale == 1)) return {};
+  return wrong(op.kId,
+               fmt::format("scale is {}, wanted {}", op.scale,
+                           op.gate.absent() ? "a finite number" : "1 beside a gate"),
+               "correct the multiplier in config.json");
+}
+
 Status validate(const KvCacheStore& op) {
   TRY(check_cache(op.kId, op.cache));
   TRY(check_matrix(op.kId, "k", op.k, op.slots.size, op.cache.keys.cols));

@@ -18,6 +18,7 @@ Status validate(const RmsNorm& op);
 Status validate(const Rope& op);
 Status validate(const Linear& op);
 Status validate(const SiluMul& op);
+Status validate(const ScaleAdd& op);
 Status validate(const KvCacheStore& op);
 Status validate(const AttentionPaged& op);
 Status validate(const MoeGateUpSilu& op);

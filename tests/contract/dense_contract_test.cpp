@@ -125,6 +125,46 @@ TEST_P(DenseOps, SiluMul) {
   }
 }
 
+TEST_P(DenseOps, ScaleAdd) {
+  for (const int64_t cols : {1, 15, 16, 33, 257}) {
+    const auto x = random_matrix(3, cols, 9, 30);
+    const auto gate = random_matrix(3, 1, 10, 4);
+    const auto addend = random_matrix(3, cols, 11, 2);
+    for (const bool gated : {false, true}) {
+      for (const bool added : {false, true}) {
+        const auto got = empty_matrix(3, cols);
+        const auto want = empty_matrix(3, cols);
+        ops::ScaleAdd op;
+        op.x = matrix_of(x, 3, cols);
+        if (gated) op.gate = matrix_of(gate, 3, 1);
+        op.scale = gated ? 1 : 0.22F;
+        if (added) op.addend = matrix_of(addend, 3, cols);
+        op.out = matrix_of(got, 3, cols);
+        run(op);
+        op.out = matrix_of(want, 3, cols);
+        ASSERT_TRUE(scale_add_ref(op).ok());
+        EXPECT_EQ(got.values(), want.values()) << cols << gated << added;
+      }
+    }
+  }
+}
+
+TEST_P(DenseOps, ScaleAddInPlaceOfEitherOperand) {
+  const auto x = random_matrix(2, 40, 9, 30);
+  const auto addend = random_matrix(2, 40, 11, 2);
+  const auto want = empty_matrix(2, 40);
+  const ops::ScaleAdd apart{
+      matrix_of(x, 2, 40), {}, 12, matrix_of(addend, 2, 40), matrix_of(want, 2, 40)};
+  ASSERT_TRUE(scale_add_ref(apart).ok());
+  const auto first = random_matrix(2, 40, 9, 30);
+  run(ops::ScaleAdd{
+      matrix_of(first, 2, 40), {}, 12, matrix_of(addend, 2, 40), matrix_of(first, 2, 40)});
+  EXPECT_EQ(first.values(), want.values());
+  run(ops::ScaleAdd{
+      matrix_of(x, 2, 40), {}, 12, matrix_of(addend, 2, 40), matrix_of(addend, 2, 40)});
+  EXPECT_EQ(addend.values(), want.values());
+}
+
 TEST_P(DenseOps, GatherRowsAndCacheStore) {
   const auto table = random_matrix(11, 37, 13);
   const GuardedArray<int32_t> ids(std::vector<int32_t>{10, 0, 5, 5});

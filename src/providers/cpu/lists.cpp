@@ -47,6 +47,9 @@ Status run(const ops::Linear& op, CpuDevice& device, const KernelTable& kernels,
 Status run(const ops::SiluMul& op, CpuDevice& device, const KernelTable& kernels, Workspace) {
   return run_silu_mul(op, device, kernels);
 }
+Status run(const ops::ScaleAdd& op, CpuDevice& device, const KernelTable& kernels, Workspace) {
+  return run_scale_add(op, device, kernels);
+}
 Status run(const ops::MoeGateUpSilu& op, CpuDevice& device, const KernelTable& kernels,
            Workspace workspace) {
   return run_gate_up_silu(op, device, kernels, workspace);
@@ -147,6 +150,7 @@ constexpr auto kKvCacheStore = plain_list<ops::KvCacheStore, &ops::kv_cache_stor
 constexpr auto kAttentionPaged = isa_list<ops::AttentionPaged, &ops::attention_paged_ref>(kDots);
 constexpr auto kLinear = isa_list<ops::Linear, &ops::linear_ref>(kDots);
 constexpr auto kSiluMul = isa_list<ops::SiluMul, &ops::silu_mul_ref>(kExact);
+constexpr auto kScaleAdd = isa_list<ops::ScaleAdd, &ops::scale_add_ref>(kExact);
 constexpr auto kRouterTopK = plain_list<ops::RouterTopK, &ops::router_top_k_ref>();
 constexpr auto kGateUpSilu = isa_list<ops::MoeGateUpSilu, &ops::moe_gate_up_silu_ref>(kDots);
 constexpr auto kGroupedGemm = isa_list<ops::MoeGroupedGemm, &ops::moe_grouped_gemm_ref>(kDots);
@@ -183,6 +187,7 @@ void register_variants(ops::OpTable& table, Isa best, std::span<const std::strin
   add_from(table, kAttentionPaged, best, disabled);
   add_from(table, kLinear, best, disabled);
   add_from(table, kSiluMul, best, disabled);
+  add_from(table, kScaleAdd, best, disabled);
   add_from(table, kRouterTopK, best, disabled);
   add_from(table, kGateUpSilu, best, disabled);
   add_from(table, kGroupedGemm, best, disabled);
