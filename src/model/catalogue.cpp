@@ -4,14 +4,16 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
-#include "model/qwen3.hpp"
+#include "model/decoder.hpp"
+#include "model/families.hpp"
 
 namespace moe::model {
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {"Qwen3MoeForCausalLM", "Qwen3-MoE", &configure_qwen3_moe, &load_qwen3, &forward_qwen3},
-    {"Qwen3ForCausalLM", "Qwen3 (dense)", &configure_qwen3_dense, &load_qwen3, &forward_qwen3},
+    {"Qwen3MoeForCausalLM", "Qwen3-MoE", &configure_qwen3_moe, &load_decoder, &forward_decoder},
+    {"Qwen3ForCausalLM", "Qwen3 (dense)", &configure_qwen3_dense, &load_decoder, &forward_decoder},
+    {"LlamaForCausalLM", "Llama 2, 3 (dense)", &configure_llama, &load_decoder, &forward_decoder},
 };
 
 }  // namespace

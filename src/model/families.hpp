@@ -1,0 +1,19 @@
+// What each family makes of config.json: one function an architecture, in one small file a family.
+// All of them are loaded and run by decoder.hpp. Errors: corrupt for values out of range,
+// unsupported by name for settings that would change the result and are not done here.
+#pragma once
+
+#include "io/hf_config.hpp"
+#include "model/config.hpp"
+
+namespace moe::model {
+
+// qwen.cpp: RMSNorm per q and k head; experts in the layers that mlp_only_layers and
+// decoder_sparse_step leave to them.
+Result<DecoderConfig> configure_qwen3_dense(const io::HfConfig& config);
+Result<DecoderConfig> configure_qwen3_moe(const io::HfConfig& config);
+
+// llama.cpp: dense layers, llama3 scaling of the rotary frequencies.
+Result<DecoderConfig> configure_llama(const io::HfConfig& config);
+
+}  // namespace moe::model

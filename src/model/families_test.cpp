@@ -1,0 +1,84 @@
+// What each family makes of its config.json, and what it refuses by name.
+#include "model/families.hpp"
+
+#include "model/test_config.hpp"
+
+namespace moe::model {
+namespace {
+
+using Configure = Result<DecoderConfig> (*)(const io::HfConfig&);
+
+Json llama_config() { return test::small_config("LlamaForCausalLM"); }
+
+Json qwen3_moe_config() {
+  Json json = test::small_config("Qwen3MoeForCausalLM");
+  json["num_experts"] = 8;
+  json["num_experts_per_tok"] = 2;
+  json["moe_intermediate_size"] = 48;
+  json["norm_topk_prob"] = true;
+  return json;
+}
+
+// The configuration must be accepted as it is and refused with `field` set to `value`.
+void expect_refused(Configure configure, Json json, const char* field, const Json& value) {
+  ASSERT_TRUE(configure(test::parsed(json)).ok());
+  json[field] = value;
+  test::expect_error(configure(test::parsed(json)), ErrorCode::kUnsupported, field);
+}
+
+TEST(Llama, IsDenseWithoutNormsAndBiases) {
+  const DecoderConfig decoder = configure_llama(test::parsed(llama_config())).value();
+  EXPECT_EQ(decoder.dense_intermediate, 96);
+  EXPECT_EQ(decoder.moe.experts, 0);
+  EXPECT_EQ(decoder.attention.qk_norm, QkNorm::kNone);
+  EXPECT_FALSE(decoder.attention.qkv_bias || decoder.attention.o_bias);
+  for (const LayerConfig& layer : decoder.layers) EXPECT_FALSE(layer.moe);
+}
+
+TEST(Llama, AttentionBiasIsForAllFourProjections) {
+  Json json = llama_config();
+  json["attention_bias"] = true;
+  const DecoderConfig decoder = configure_llama(test::parsed(json)).value();
+  EXPECT_TRUE(decoder.attention.qkv_bias && decoder.attention.o_bias);
+  expect_refused(&configure_llama, llama_config(), "mlp_bias", true);
+}
+
+TEST(Llama, RopeScalingOfLlama3IsTakenOver) {
+  Json json = llama_config();
+  json["rope_scaling"] = {{"rope_type", "llama3"},
+                          {"factor", 8.0},
+                          {"low_freq_factor", 1.0},
+                          {"high_freq_factor", 4.0},
+                          {"original_max_position_embeddings", 64}};
+  const DecoderConfig decoder = configure_llama(test::parsed(json)).value();
+  EXPECT_EQ(decoder.attention.rope.type, io::RopeType::kLlama3);
+  EXPECT_EQ(decoder.attention.rope.factor, 8.0);
+  json["rope_scaling"]["low_freq_factor"] = 5.0;
+  test::expect_error(configure_llama(test::parsed(json)), ErrorCode::kCorrupt, "low_freq_factor 5");
+}
+
+TEST(Qwen3Moe, SparseLayersFollowStepAndList) {
+  Json json = qwen3_moe_config();
+  json["num_hidden_layers"] = 6;
+  json["decoder_sparse_step"] = 2;
+  json["mlp_only_layers"] = Json::array({3});
+  const DecoderConfig decoder = configure_qwen3_moe(test::parsed(json)).value();
+  std::vector<bool> sparse;
+  for (const LayerConfig& layer : decoder.layers) sparse.push_back(layer.moe);
+  EXPECT_EQ(sparse, (std::vector<bool>{false, true, false, false, false, true}));
+  EXPECT_EQ(decoder.dense_intermediate, 96);
+  EXPECT_TRUE(decoder.moe.renormalize);
+  EXPECT_EQ(decoder.attention.qk_norm, QkNorm::kPerHead);
+}
+
+TEST(Qwen3Moe, MoreSlotsThanExpertsAreCorrupt) {
+  Json json = qwen3_moe_config();
+  json["num_experts_per_tok"] = 8;
+  EXPECT_TRUE(configure_qwen3_moe(test::parsed(json)).ok());
+  json["num_experts_per_tok"] = 9;
+  test::expect_error(configure_qwen3_moe(test::parsed(json)), ErrorCode::kCorrupt,
+                     "num_experts_per_tok");
+}
+
+}  // namespace
+}  // namespace moe::model
