@@ -14,6 +14,7 @@ constexpr Architecture kArchitectures[] = {
     {"Qwen3MoeForCausalLM", "Qwen3-MoE", &configure_qwen3_moe, &load_decoder, &forward_decoder},
     {"Qwen3ForCausalLM", "Qwen3 (dense)", &configure_qwen3_dense, &load_decoder, &forward_decoder},
     {"LlamaForCausalLM", "Llama 2, 3 (dense)", &configure_llama, &load_decoder, &forward_decoder},
+    {"MixtralForCausalLM", "Mixtral", &configure_mixtral, &load_decoder, &forward_decoder},
 };
 
 }  // namespace

@@ -81,6 +81,16 @@ Status configure_dense_width(const io::HfConfig& config, DecoderConfig& decoder)
   return {};
 }
 
+Status configure_experts_everywhere(const io::HfConfig& config, const char* experts_field,
+                                    DecoderConfig& decoder) {
+  MoeConfig& moe = decoder.moe;
+  moe.experts = TRY(config.integer(experts_field, 1, kMaxExperts));
+  moe.slots = TRY(config.integer("num_experts_per_tok", 1, moe.experts));
+  moe.intermediate = TRY(config.integer("intermediate_size", 1, kMaxWidth));
+  for (LayerConfig& layer : decoder.layers) layer.moe = true;
+  return {};
+}
+
 Result<DecoderConfig> configure_decoder(const io::HfConfig& config, const FamilyTraits& traits) {
   ignore_harmless_fields(config);
   TRY(refuse_other_variants(config));

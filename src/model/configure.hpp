@@ -31,6 +31,10 @@ Result<DecoderConfig> configure_decoder(const io::HfConfig& config, const Family
 // "intermediate_size" as the width of the dense layers.
 Status configure_dense_width(const io::HfConfig& config, DecoderConfig& decoder);
 
+// Experts in every layer: their count under `experts_field`, their width as "intermediate_size".
+Status configure_experts_everywhere(const io::HfConfig& config, const char* experts_field,
+                                    DecoderConfig& decoder);
+
 // For families whose attention follows "sliding_window" wherever it is given.
 Status refuse_sliding_window(const io::HfConfig& config);
 

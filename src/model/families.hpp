@@ -16,4 +16,7 @@ Result<DecoderConfig> configure_qwen3_moe(const io::HfConfig& config);
 // llama.cpp: dense layers, llama3 scaling of the rotary frequencies.
 Result<DecoderConfig> configure_llama(const io::HfConfig& config);
 
+// mixtral.cpp: experts in every layer, weights renormalised.
+Result<DecoderConfig> configure_mixtral(const io::HfConfig& config);
+
 }  // namespace moe::model

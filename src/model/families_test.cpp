@@ -80,5 +80,39 @@ TEST(Qwen3Moe, MoreSlotsThanExpertsAreCorrupt) {
                      "num_experts_per_tok");
 }
 
+Json mixtral_config() {
+  Json json = test::small_config("MixtralForCausalLM");
+  json["num_local_experts"] = 8;
+  json["num_experts_per_tok"] = 2;
+  return json;
+}
+
+TEST(Mixtral, EveryLayerHasExpertsUnderItsOwnNames) {
+  const DecoderConfig decoder = configure_mixtral(test::parsed(mixtral_config())).value();
+  for (const LayerConfig& layer : decoder.layers) EXPECT_TRUE(layer.moe);
+  EXPECT_EQ(decoder.moe.experts, 8);
+  EXPECT_EQ(decoder.moe.slots, 2);
+  EXPECT_EQ(decoder.moe.intermediate, 96);
+  EXPECT_TRUE(decoder.moe.renormalize);
+  EXPECT_EQ(decoder.moe.names.block, "block_sparse_moe.");
+  EXPECT_EQ(decoder.moe.names.experts.gate, "w1");
+  EXPECT_EQ(decoder.attention.rope.theta, 1e6);
+}
+
+TEST(Mixtral, SlidingWindowIsRefusedAndExpertCountsAreBounded) {
+  Json json = mixtral_config();
+  json["sliding_window"] = nullptr;
+  expect_refused(&configure_mixtral, json, "sliding_window", 4096);
+  for (const auto& [experts, good] :
+       {std::pair{0, false}, {2, true}, {4096, true}, {4097, false}}) {
+    json["num_local_experts"] = experts;
+    EXPECT_EQ(configure_mixtral(test::parsed(json)).ok(), good) << experts;
+  }
+  json = mixtral_config();
+  json["num_experts_per_tok"] = 9;
+  test::expect_error(configure_mixtral(test::parsed(json)), ErrorCode::kCorrupt,
+                     "num_experts_per_tok");
+}
+
 }  // namespace
 }  // namespace moe::model
