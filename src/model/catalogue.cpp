@@ -15,6 +15,7 @@ constexpr Architecture kArchitectures[] = {
     {"Qwen3ForCausalLM", "Qwen3 (dense)", &configure_qwen3_dense, &load_decoder, &forward_decoder},
     {"LlamaForCausalLM", "Llama 2, 3 (dense)", &configure_llama, &load_decoder, &forward_decoder},
     {"MixtralForCausalLM", "Mixtral", &configure_mixtral, &load_decoder, &forward_decoder},
+    {"OlmoeForCausalLM", "OLMoE", &configure_olmoe, &load_decoder, &forward_decoder},
 };
 
 }  // namespace

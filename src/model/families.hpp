@@ -19,4 +19,7 @@ Result<DecoderConfig> configure_llama(const io::HfConfig& config);
 // mixtral.cpp: experts in every layer, weights renormalised.
 Result<DecoderConfig> configure_mixtral(const io::HfConfig& config);
 
+// olmoe.cpp: experts in every layer, q/k norm over the whole projection.
+Result<DecoderConfig> configure_olmoe(const io::HfConfig& config);
+
 }  // namespace moe::model

@@ -114,5 +114,21 @@ TEST(Mixtral, SlidingWindowIsRefusedAndExpertCountsAreBounded) {
                      "num_experts_per_tok");
 }
 
+TEST(Olmoe, NormalisesTheWholeProjectionAndNotTheWeights) {
+  Json json = test::small_config("OlmoeForCausalLM");
+  json["num_experts"] = 16;
+  json["num_experts_per_tok"] = 4;
+  json["clip_qkv"] = nullptr;
+  const DecoderConfig decoder = configure_olmoe(test::parsed(json)).value();
+  EXPECT_EQ(decoder.attention.qk_norm, QkNorm::kWholeProjection);
+  EXPECT_FALSE(decoder.moe.renormalize);
+  EXPECT_EQ(decoder.moe.scoring, ops::RouterScoring::kSoftmax);
+  EXPECT_EQ(decoder.moe.experts, 16);
+  EXPECT_EQ(decoder.moe.intermediate, 96);
+  expect_refused(&configure_olmoe, json, "clip_qkv", 8.0);
+  json["norm_topk_prob"] = true;
+  EXPECT_TRUE(configure_olmoe(test::parsed(json)).value().moe.renormalize);
+}
+
 }  // namespace
 }  // namespace moe::model
