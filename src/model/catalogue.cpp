@@ -16,6 +16,7 @@ constexpr Architecture kArchitectures[] = {
     {"LlamaForCausalLM", "Llama 2, 3 (dense)", &configure_llama, &load_decoder, &forward_decoder},
     {"MixtralForCausalLM", "Mixtral", &configure_mixtral, &load_decoder, &forward_decoder},
     {"OlmoeForCausalLM", "OLMoE", &configure_olmoe, &load_decoder, &forward_decoder},
+    {"Qwen2MoeForCausalLM", "Qwen2-MoE", &configure_qwen2_moe, &load_decoder, &forward_decoder},
 };
 
 }  // namespace

@@ -22,4 +22,7 @@ Result<DecoderConfig> configure_mixtral(const io::HfConfig& config);
 // olmoe.cpp: experts in every layer, q/k norm over the whole projection.
 Result<DecoderConfig> configure_olmoe(const io::HfConfig& config);
 
+// qwen.cpp: biases on q, k and v; a shared expert behind a sigmoid gate.
+Result<DecoderConfig> configure_qwen2_moe(const io::HfConfig& config);
+
 }  // namespace moe::model

@@ -130,5 +130,32 @@ TEST(Olmoe, NormalisesTheWholeProjectionAndNotTheWeights) {
   EXPECT_TRUE(configure_olmoe(test::parsed(json)).value().moe.renormalize);
 }
 
+TEST(Qwen2Moe, HasBiasesAndASharedExpertBehindAGate) {
+  Json json = qwen3_moe_config();
+  json.erase("norm_topk_prob");
+  json["shared_expert_intermediate_size"] = 112;
+  const DecoderConfig decoder = configure_qwen2_moe(test::parsed(json)).value();
+  EXPECT_TRUE(decoder.attention.qkv_bias);
+  EXPECT_FALSE(decoder.attention.o_bias);
+  EXPECT_EQ(decoder.attention.qk_norm, QkNorm::kNone);
+  EXPECT_FALSE(decoder.moe.renormalize);
+  EXPECT_EQ(decoder.moe.shared_intermediate, 112);
+  EXPECT_TRUE(decoder.moe.shared_gate);
+  expect_refused(&configure_qwen2_moe, json, "use_sliding_window", true);
+  json.erase("shared_expert_intermediate_size");
+  test::expect_error(configure_qwen2_moe(test::parsed(json)), ErrorCode::kCorrupt,
+                     "shared_expert_intermediate_size");
+}
+
+TEST(Qwen2Moe, SharedWidthHoldsAtTheLimitAndFailsPastIt) {
+  Json json = qwen3_moe_config();
+  for (const auto& [width, good] : {std::pair{-1, false}, {0, true}, {1 << 20, true}}) {
+    json["shared_expert_intermediate_size"] = width;
+    EXPECT_EQ(configure_qwen2_moe(test::parsed(json)).ok(), good) << width;
+  }
+  json["shared_expert_intermediate_size"] = (1 << 20) + 1;
+  EXPECT_FALSE(configure_qwen2_moe(test::parsed(json)).ok());
+}
+
 }  // namespace
 }  // namespace moe::model

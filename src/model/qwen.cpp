@@ -1,4 +1,4 @@
-// Qwen3 and Qwen3-MoE.
+// Qwen3, Qwen3-MoE and Qwen2-MoE.
 #include <algorithm>
 
 #include "model/configure.hpp"
@@ -53,6 +53,18 @@ Result<DecoderConfig> configure_qwen3_moe(const io::HfConfig& config) {
   DecoderConfig decoder = TRY(configure_qwen3(config));
   decoder.moe.experts = TRY(config.integer_or("num_experts", 128, 0, kMaxExperts));
   TRY(configure_sparse_layers(config, decoder));
+  return decoder;
+}
+
+Result<DecoderConfig> configure_qwen2_moe(const io::HfConfig& config) {
+  DecoderConfig decoder = TRY(configure_decoder(config, {}));
+  decoder.attention.qkv_bias = TRY(config.boolean_or("qkv_bias", true));
+  MoeConfig& moe = decoder.moe;
+  moe.experts = TRY(config.integer_or("num_experts", 60, 0, kMaxExperts));
+  TRY(configure_sparse_layers(config, decoder));
+  if (moe.experts == 0) return decoder;
+  moe.shared_intermediate = TRY(config.integer("shared_expert_intermediate_size", 0, kMaxWidth));
+  moe.shared_gate = moe.shared_intermediate > 0;
   return decoder;
 }
 
