@@ -17,6 +17,8 @@ constexpr Architecture kArchitectures[] = {
     {"MixtralForCausalLM", "Mixtral", &configure_mixtral, &load_decoder, &forward_decoder},
     {"OlmoeForCausalLM", "OLMoE", &configure_olmoe, &load_decoder, &forward_decoder},
     {"Qwen2MoeForCausalLM", "Qwen2-MoE", &configure_qwen2_moe, &load_decoder, &forward_decoder},
+    {"GraniteMoeForCausalLM", "Granite-MoE", &configure_granite_moe, &load_decoder,
+     &forward_decoder},
 };
 
 }  // namespace

@@ -25,4 +25,7 @@ Result<DecoderConfig> configure_olmoe(const io::HfConfig& config);
 // qwen.cpp: biases on q, k and v; a shared expert behind a sigmoid gate.
 Result<DecoderConfig> configure_qwen2_moe(const io::HfConfig& config);
 
+// granite_moe.cpp: four multipliers, a softmax over the chosen logits, experts in stacks.
+Result<DecoderConfig> configure_granite_moe(const io::HfConfig& config);
+
 }  // namespace moe::model

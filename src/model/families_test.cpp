@@ -157,5 +157,42 @@ TEST(Qwen2Moe, SharedWidthHoldsAtTheLimitAndFailsPastIt) {
   EXPECT_FALSE(configure_qwen2_moe(test::parsed(json)).ok());
 }
 
+TEST(GraniteMoe, MultipliersAreTakenOver) {
+  Json json = test::small_config("GraniteMoeForCausalLM");
+  json["num_local_experts"] = 8;
+  json["num_experts_per_tok"] = 3;
+  DecoderConfig decoder = configure_granite_moe(test::parsed(json)).value();
+  EXPECT_EQ(decoder.attention.scale, 1);
+  EXPECT_EQ(decoder.embedding_multiplier, 1);
+  json["attention_multiplier"] = 0.0625;
+  json["embedding_multiplier"] = 12.0;
+  json["residual_multiplier"] = 0.22;
+  json["logits_scaling"] = 6.0;
+  decoder = configure_granite_moe(test::parsed(json)).value();
+  EXPECT_EQ(decoder.attention.scale, 0.0625F);
+  EXPECT_EQ(decoder.embedding_multiplier, 12);
+  EXPECT_EQ(decoder.residual_multiplier, 0.22F);
+  EXPECT_EQ(decoder.logits_multiplier, static_cast<float>(1 / 6.0));
+  EXPECT_EQ(decoder.moe.scoring, ops::RouterScoring::kSoftmaxAfterTopK);
+  EXPECT_EQ(decoder.moe.names.router, "router.layer.weight");
+}
+
+TEST(GraniteMoe, MultipliersHoldAtTheirLimitsAndFailPastThem) {
+  for (const char* field :
+       {"attention_multiplier", "embedding_multiplier", "residual_multiplier", "logits_scaling"}) {
+    Json json = test::small_config("GraniteMoeForCausalLM");
+    json["num_local_experts"] = 8;
+    json["num_experts_per_tok"] = 3;
+    for (const double good : {1e-6, 1e6}) {
+      json[field] = good;
+      EXPECT_TRUE(configure_granite_moe(test::parsed(json)).ok()) << field << good;
+    }
+    for (const double bad : {0.0, 9e-7, 1.1e6, -1.0}) {
+      json[field] = bad;
+      test::expect_error(configure_granite_moe(test::parsed(json)), ErrorCode::kCorrupt, field);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace moe::model
