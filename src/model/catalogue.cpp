@@ -19,6 +19,7 @@ constexpr Architecture kArchitectures[] = {
     {"Qwen2MoeForCausalLM", "Qwen2-MoE", &configure_qwen2_moe, &load_decoder, &forward_decoder},
     {"GraniteMoeForCausalLM", "Granite-MoE", &configure_granite_moe, &load_decoder,
      &forward_decoder},
+    {"Dots1ForCausalLM", "dots.llm1", &configure_dots1, &load_decoder, &forward_decoder},
 };
 
 }  // namespace

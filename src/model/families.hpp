@@ -28,4 +28,7 @@ Result<DecoderConfig> configure_qwen2_moe(const io::HfConfig& config);
 // granite_moe.cpp: four multipliers, a softmax over the chosen logits, experts in stacks.
 Result<DecoderConfig> configure_granite_moe(const io::HfConfig& config);
 
+// dots1.cpp: q/k norm per head, sigmoid router with correction bias, shared experts.
+Result<DecoderConfig> configure_dots1(const io::HfConfig& config);
+
 }  // namespace moe::model

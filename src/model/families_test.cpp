@@ -194,5 +194,55 @@ TEST(GraniteMoe, MultipliersHoldAtTheirLimitsAndFailPastThem) {
   }
 }
 
+Json dots1_config() {
+  Json json = test::small_config("Dots1ForCausalLM");
+  json["n_routed_experts"] = 12;
+  json["num_experts_per_tok"] = 3;
+  json["n_shared_experts"] = 2;
+  json["moe_intermediate_size"] = 56;
+  json["first_k_dense_replace"] = 1;
+  json["norm_topk_prob"] = true;
+  json["routed_scaling_factor"] = 2.5;
+  json["scoring_func"] = "sigmoid";
+  json["topk_method"] = "noaux_tc";
+  return json;
+}
+
+TEST(Dots1, RouterScoresWithASigmoidInFp32AndScalesTheWeights) {
+  const DecoderConfig decoder = configure_dots1(test::parsed(dots1_config())).value();
+  const MoeConfig& moe = decoder.moe;
+  EXPECT_EQ(moe.scoring, ops::RouterScoring::kSigmoid);
+  EXPECT_TRUE(moe.router_f32 && moe.correction_bias && moe.renormalize);
+  EXPECT_EQ(moe.weight_scale, 2.5F);
+  EXPECT_EQ(moe.output_scale, 1);
+  EXPECT_EQ(moe.shared_intermediate, 112);
+  EXPECT_FALSE(moe.shared_gate);
+  EXPECT_FALSE(decoder.layers[0].moe);
+  EXPECT_TRUE(decoder.layers[1].moe);
+  EXPECT_EQ(decoder.dense_intermediate, 96);
+}
+
+TEST(Dots1, OtherRoutersAreRefusedByName) {
+  expect_refused(&configure_dots1, dots1_config(), "scoring_func", "softmax");
+  expect_refused(&configure_dots1, dots1_config(), "topk_method", "greedy");
+  expect_refused(&configure_dots1, dots1_config(), "moe_layer_freq", 2);
+  expect_refused(&configure_dots1, dots1_config(), "sliding_window", 128);
+}
+
+TEST(Dots1, GroupsMustDivideTheExpertsAndLeaveEnough) {
+  Json json = dots1_config();
+  json["n_group"] = 4;
+  json["topk_group"] = 1;
+  EXPECT_TRUE(configure_dots1(test::parsed(json)).ok());  // three candidates for three slots
+  json["num_experts_per_tok"] = 4;
+  test::expect_error(configure_dots1(test::parsed(json)), ErrorCode::kCorrupt, "topk_group = 1");
+  json = dots1_config();
+  json["n_group"] = 5;
+  test::expect_error(configure_dots1(test::parsed(json)), ErrorCode::kCorrupt, "n_group is 5");
+  json["n_group"] = 4;
+  json["topk_group"] = 5;
+  test::expect_error(configure_dots1(test::parsed(json)), ErrorCode::kCorrupt, "topk_group");
+}
+
 }  // namespace
 }  // namespace moe::model
