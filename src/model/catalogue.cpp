@@ -20,6 +20,7 @@ constexpr Architecture kArchitectures[] = {
     {"GraniteMoeForCausalLM", "Granite-MoE", &configure_granite_moe, &load_decoder,
      &forward_decoder},
     {"Dots1ForCausalLM", "dots.llm1", &configure_dots1, &load_decoder, &forward_decoder},
+    {"Glm4MoeForCausalLM", "GLM-4-MoE", &configure_glm4_moe, &load_decoder, &forward_decoder},
 };
 
 }  // namespace

@@ -31,4 +31,7 @@ Result<DecoderConfig> configure_granite_moe(const io::HfConfig& config);
 // dots1.cpp: q/k norm per head, sigmoid router with correction bias, shared experts.
 Result<DecoderConfig> configure_dots1(const io::HfConfig& config);
 
+// glm4_moe.cpp: part of each head rotated, biases on q, k and v, sigmoid router, shared experts.
+Result<DecoderConfig> configure_glm4_moe(const io::HfConfig& config);
+
 }  // namespace moe::model

@@ -244,5 +244,26 @@ TEST(Dots1, GroupsMustDivideTheExpertsAndLeaveEnough) {
   test::expect_error(configure_dots1(test::parsed(json)), ErrorCode::kCorrupt, "topk_group");
 }
 
+TEST(Glm4Moe, RotatesPartOfAHeadAndScalesTheOutput) {
+  Json json = dots1_config();
+  json["attention_bias"] = true;
+  json["use_qk_norm"] = true;
+  json["partial_rotary_factor"] = 0.5;
+  json.erase("norm_topk_prob");
+  const DecoderConfig decoder = configure_glm4_moe(test::parsed(json)).value();
+  EXPECT_EQ(decoder.attention.rotary_dim, 16);
+  EXPECT_TRUE(decoder.attention.qkv_bias);
+  EXPECT_FALSE(decoder.attention.o_bias);
+  EXPECT_EQ(decoder.attention.qk_norm, QkNorm::kPerHead);
+  EXPECT_TRUE(decoder.moe.renormalize);
+  EXPECT_EQ(decoder.moe.weight_scale, 1);
+  EXPECT_EQ(decoder.moe.output_scale, 2.5F);
+  json["use_qk_norm"] = false;
+  EXPECT_EQ(configure_glm4_moe(test::parsed(json)).value().attention.qk_norm, QkNorm::kNone);
+  json.erase("partial_rotary_factor");
+  test::expect_error(configure_glm4_moe(test::parsed(json)), ErrorCode::kCorrupt,
+                     "partial_rotary_factor");
+}
+
 }  // namespace
 }  // namespace moe::model
