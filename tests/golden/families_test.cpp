@@ -32,6 +32,7 @@ std::unique_ptr<engine::Engine> load_with(const std::filesystem::path& dir, int6
 void expect_equal_bits(const std::filesystem::path& dir, ops::MoeNumerics numerics) {
   const auto whole = load_with(dir, 128, numerics);
   ASSERT_NE(whole, nullptr);
+  EXPECT_TRUE(whole->model().unread_fields().empty()) << whole->model().unread_fields()[0];
   const int64_t vocab = whole->model().config().vocab_size;
   std::vector<std::vector<int32_t>> prompts;
   std::vector<Trace> expected;
