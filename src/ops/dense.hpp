@@ -62,6 +62,16 @@ struct Linear {
 };
 Status linear_ref(const Linear&);
 
+// y = dot of f(x) and w in FP32, each product rounded to FP32, in the order of dot32: where w holds
+// BF16 values, y has the bits of Linear with an F32 output. For routers whose weights are FP32.
+struct LinearF32 {
+  static constexpr OpId kId = OpId::kLinearF32;
+  ConstView x;  // [T, K] bf16
+  ConstView w;  // [N, K] f32
+  View y;       // [T, N] f32
+};
+Status linear_f32_ref(const LinearF32&);
+
 // BF16 inputs: s = b(silu(f(gate))), out = b(f(s) * f(up)) (vLLM's activation kernel).
 // F32 inputs: out = b(silu(gate) * up), the one rounding of the legacy expert chain.
 // silu(v) = v / (1 + exp(-v)) in FP32, with a division.

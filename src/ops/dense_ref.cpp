@@ -91,6 +91,16 @@ Status linear_ref(const Linear& op) {
   return {};
 }
 
+Status linear_f32_ref(const LinearF32& op) {
+  TRY(validate(op));
+  for (int64_t t = 0; t < op.x.rows; ++t) {
+    for (int64_t n = 0; n < op.w.rows; ++n) {
+      op.y.f32_row(t)[n] = dot32(op.x.bf16_row(t), op.w.f32_row(n), op.w.cols);
+    }
+  }
+  return {};
+}
+
 Status silu_mul_ref(const SiluMul& op) {
   TRY(validate(op));
   for (int64_t r = 0; r < op.out.rows; ++r) {

@@ -173,6 +173,28 @@ TEST(Linear, ContradictingShapesGiveErrorWithBothShapes) {
   EXPECT_FALSE(status.error().fix.empty());
 }
 
+TEST(LinearF32, WeightsKeepTheirFp32Values) {
+  Matrix x = Matrix::random(2, 37, 3);
+  std::vector<float> w(3 * 37);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = 0.1F + 1e-4F * static_cast<float>(i);
+  std::vector<float> y(6);
+  const ConstView weights{w.data(), DType::kF32, 3, 37, 37};
+  ASSERT_TRUE(linear_f32_ref({x.view(), weights, {y.data(), DType::kF32, 2, 3, 3}}).ok());
+  for (size_t t = 0; t < 2; ++t) {
+    for (size_t n = 0; n < 3; ++n) {
+      double want = 0;
+      for (size_t k = 0; k < 37; ++k) {
+        want += double{x.value(static_cast<int64_t>(t), static_cast<int64_t>(k))} * w[n * 37 + k];
+      }
+      EXPECT_NEAR(y[t * 3 + n], want, 1e-5);
+    }
+  }
+  Matrix narrow(3, 37);
+  const Status status = linear_f32_ref({x.view(), narrow.view(), {y.data(), DType::kF32, 2, 3, 3}});
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("kLinearF32: w is [3, 37] bf16"));
+}
+
 TEST(SiluMul, Bf16InputsRoundSiluBeforeTheProduct) {
   Matrix gate = Matrix::random(4, 33, 3, 6);
   Matrix up = Matrix::random(4, 33, 4, 2);

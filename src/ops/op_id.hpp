@@ -13,6 +13,7 @@ enum class OpId : uint8_t {
   kKvCacheStore,                  // keys and values into the paged cache
   kAttentionPaged,                // causal attention over the paged cache
   kLinearBf16,                    // dense y = x W^T
+  kLinearF32,                     // dense y = x W^T with FP32 weights
   kSiluMul,                       // silu(gate) * up
   kScaleAdd,                      // multiply by a factor, then add
   kRouterTopK,                    // expert choice and routing weights

@@ -237,6 +237,12 @@ Status validate(const Linear& op) {
   return check_matrix(op.kId, "y", op.y, op.x.rows, op.w.rows, Allowed::kEither);
 }
 
+Status validate(const LinearF32& op) {
+  TRY(check_matrix(op.kId, "x", op.x, op.x.rows, op.w.cols));
+  TRY(check_matrix(op.kId, "w", op.w, op.w.rows, op.w.cols, Allowed::kF32));
+  return check_matrix(op.kId, "y", op.y, op.x.rows, op.w.rows, Allowed::kF32);
+}
+
 Status validate(const SiluMul& op) {
   const Allowed inputs = op.gate.dtype == DType::kF32 ? Allowed::kF32 : Allowed::kBf16;
   TRY(check_matrix(op.kId, "gate", op.gate, op.out.rows, op.out.cols, inputs));

@@ -17,6 +17,7 @@ Status validate(const GatherRows& op);
 Status validate(const RmsNorm& op);
 Status validate(const Rope& op);
 Status validate(const Linear& op);
+Status validate(const LinearF32& op);
 Status validate(const SiluMul& op);
 Status validate(const ScaleAdd& op);
 Status validate(const KvCacheStore& op);

@@ -55,6 +55,33 @@ TEST_P(DenseOps, Linear) {
   }
 }
 
+TEST_P(DenseOps, LinearF32) {
+  const int64_t shapes[][3] = {{1, 1, 1}, {1, 33, 17}, {5, 511, 9}, {17, 64, 12}};
+  for (const auto& [rows, k, n] : shapes) {
+    const auto x = random_matrix(rows, k, 1);
+    const GuardedArray<float> w(random_f32(n * k, 2));
+    const GuardedArray<float> got(static_cast<size_t>(rows * n));
+    const GuardedArray<float> want(static_cast<size_t>(rows * n));
+    ops::LinearF32 op{matrix_of(x, rows, k), matrix_of(w, n, k), matrix_of(got, rows, n)};
+    run(op);
+    op.y = matrix_of(want, rows, n);
+    ASSERT_TRUE(linear_f32_ref(op).ok());
+    EXPECT_EQ(got.values(), want.values()) << rows << ' ' << k << ' ' << n;
+  }
+}
+
+TEST_P(DenseOps, LinearF32WithBf16ValuesHasTheBitsOfLinear) {
+  const auto x = random_matrix(3, 77, 1);
+  const auto narrow = random_matrix(5, 77, 2);
+  const GuardedArray<float> wide(narrow.size());
+  for (size_t i = 0; i < narrow.size(); ++i) wide[i] = to_f32(narrow[i]);
+  const GuardedArray<float> got(15);
+  const GuardedArray<float> want(15);
+  run(ops::LinearF32{matrix_of(x, 3, 77), matrix_of(wide, 5, 77), matrix_of(got, 3, 5)});
+  run(ops::Linear{matrix_of(x, 3, 77), matrix_of(narrow, 5, 77), {}, matrix_of(want, 3, 5)});
+  EXPECT_EQ(got.values(), want.values());
+}
+
 TEST_P(DenseOps, RmsNorm) {
   for (const int64_t cols : {1, 8, 15, 16, 17, 96, 128, 769}) {
     for (const int64_t rows : {1, 7}) {
