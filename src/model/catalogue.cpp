@@ -21,6 +21,8 @@ constexpr Architecture kArchitectures[] = {
      &forward_decoder},
     {"Dots1ForCausalLM", "dots.llm1", &configure_dots1, &load_decoder, &forward_decoder},
     {"Glm4MoeForCausalLM", "GLM-4-MoE", &configure_glm4_moe, &load_decoder, &forward_decoder},
+    {"Ernie4_5_MoeForCausalLM", "ERNIE 4.5 MoE", &configure_ernie4_5_moe, &load_decoder,
+     &forward_decoder},
 };
 
 }  // namespace

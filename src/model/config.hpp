@@ -49,7 +49,8 @@ struct MoeConfig {
   int64_t intermediate = 0;  // width of one expert
   ops::RouterScoring scoring = ops::RouterScoring::kSoftmax;
   bool renormalize = false;
-  bool router_f32 = false;       // router logits are the FP32 accumulator, not rounded to BF16
+  // Router logits are the FP32 accumulator, not rounded to BF16; the router may be FP32 on disk.
+  bool router_f32 = false;
   bool correction_bias = false;  // a bias on the scores that decides the choice alone
   int64_t groups = 1;            // experts are chosen from the best `kept_groups` of these
   int64_t kept_groups = 1;

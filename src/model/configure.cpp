@@ -101,7 +101,7 @@ Result<DecoderConfig> configure_decoder(const io::HfConfig& config, const Family
   decoder.max_positions = TRY(config.integer("max_position_embeddings", 1, kMaxPositions));
   decoder.norm_epsilon =
       static_cast<float>(TRY(config.number_or("rms_norm_eps", traits.norm_epsilon)));
-  decoder.tied_embeddings = TRY(config.boolean_or("tie_word_embeddings", false));
+  decoder.tied_embeddings = TRY(config.boolean_or("tie_word_embeddings", traits.tied_embeddings));
   decoder.attention = TRY(configure_attention(config, traits, decoder.hidden));
   decoder.layers.resize(
       static_cast<size_t>(TRY(config.integer("num_hidden_layers", 1, kMaxLayers))));

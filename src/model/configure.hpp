@@ -21,6 +21,7 @@ struct FamilyTraits {
   double norm_epsilon = 1e-6;
   double rope_theta = 10000;
   bool partial_rotary = false;  // reads partial_rotary_factor
+  bool tied_embeddings = false;
 };
 
 // Sizes, attention and layer count; layers are dense, without biases and q/k norm.

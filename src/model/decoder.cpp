@@ -59,7 +59,9 @@ Result<MoeWeights> load_moe(WeightLoader& loader, const std::string& layer_prefi
     return fmt::format("{}{}{}", layer_prefix, moe.names.block, tensor);
   };
   MoeWeights weights;
-  weights.router = TRY(loader.matrix(name(moe.names.router), moe.experts, hidden));
+  const std::string router = name(moe.names.router);
+  weights.router = moe.router_f32 ? TRY(loader.matrix_or_f32(router, moe.experts, hidden))
+                                  : TRY(loader.matrix(router, moe.experts, hidden));
   if (moe.correction_bias) {
     weights.correction_bias = TRY(loader.floats(name(moe.names.correction_bias), moe.experts));
   }

@@ -34,4 +34,7 @@ Result<DecoderConfig> configure_dots1(const io::HfConfig& config);
 // glm4_moe.cpp: part of each head rotated, biases on q, k and v, sigmoid router, shared experts.
 Result<DecoderConfig> configure_glm4_moe(const io::HfConfig& config);
 
+// ernie4_5_moe.cpp: neighbouring pairs rotated, FP32 softmax router with correction bias.
+Result<DecoderConfig> configure_ernie4_5_moe(const io::HfConfig& config);
+
 }  // namespace moe::model

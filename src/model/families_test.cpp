@@ -265,5 +265,45 @@ TEST(Glm4Moe, RotatesPartOfAHeadAndScalesTheOutput) {
                      "partial_rotary_factor");
 }
 
+Json ernie_config() {
+  Json json = test::small_config("Ernie4_5_MoeForCausalLM");
+  json["moe_num_experts"] = 12;
+  json["moe_k"] = 3;
+  json["moe_intermediate_size"] = 56;
+  json["moe_num_shared_experts"] = 2;
+  return json;
+}
+
+TEST(Ernie45Moe, RouterIsASoftmaxInFp32WithABias) {
+  const DecoderConfig decoder = configure_ernie4_5_moe(test::parsed(ernie_config())).value();
+  EXPECT_EQ(decoder.moe.scoring, ops::RouterScoring::kSoftmax);
+  EXPECT_TRUE(decoder.moe.router_f32 && decoder.moe.correction_bias && decoder.moe.renormalize);
+  EXPECT_EQ(decoder.moe.shared_intermediate, 112);
+  EXPECT_TRUE(decoder.attention.rope_interleaved);
+  EXPECT_TRUE(decoder.tied_embeddings);
+  EXPECT_EQ(decoder.attention.rope.theta, 500000);
+  expect_refused(&configure_ernie4_5_moe, ernie_config(), "use_bias", true);
+  expect_refused(&configure_ernie4_5_moe, ernie_config(), "moe_gate", "hash");
+  expect_refused(&configure_ernie4_5_moe, ernie_config(), "moe_norm_min", 1.0);
+}
+
+TEST(Ernie45Moe, SparseLayersFollowTheRange) {
+  Json json = ernie_config();
+  json["num_hidden_layers"] = 6;
+  const auto sparse = [&] {
+    std::vector<bool> layers;
+    const DecoderConfig decoder = configure_ernie4_5_moe(test::parsed(json)).value();
+    for (const LayerConfig& layer : decoder.layers) layers.push_back(layer.moe);
+    return layers;
+  };
+  EXPECT_EQ(sparse(), (std::vector<bool>{false, true, true, true, true, true}));
+  json["moe_layer_end_index"] = 4;
+  json["moe_layer_interval"] = 2;
+  EXPECT_EQ(sparse(), (std::vector<bool>{false, true, false, true, false, false}));
+  json["moe_layer_interval"] = 0;
+  test::expect_error(configure_ernie4_5_moe(test::parsed(json)), ErrorCode::kCorrupt,
+                     "moe_layer_interval");
+}
+
 }  // namespace
 }  // namespace moe::model

@@ -35,6 +35,14 @@ Result<ConstView> WeightLoader::matrix(const std::string& name, int64_t rows, in
   return ConstView{TRY(on_device(tensor->data, tensor->bytes)), DType::kBf16, rows, cols, cols};
 }
 
+Result<ConstView> WeightLoader::matrix_or_f32(const std::string& name, int64_t rows, int64_t cols) {
+  const io::TensorInfo* found = checkpoint_->find(name);
+  if (found == nullptr || found->type != io::StoredType::kF32) return matrix(name, rows, cols);
+  const int64_t shape[] = {rows, cols};
+  const io::TensorInfo* tensor = TRY(checkpoint_->require(name, io::StoredType::kF32, shape));
+  return ConstView{TRY(on_device(tensor->data, tensor->bytes)), DType::kF32, rows, cols, cols};
+}
+
 Result<ConstView> WeightLoader::vector(const std::string& name, int64_t cols) {
   const int64_t shape[] = {cols};
   const io::TensorInfo* tensor = TRY(checkpoint_->require(name, io::StoredType::kBf16, shape));
@@ -44,9 +52,11 @@ Result<ConstView> WeightLoader::vector(const std::string& name, int64_t cols) {
 Result<Array<const float>> WeightLoader::floats(const std::string& name, int64_t count) {
   const io::TensorInfo* found = checkpoint_->find(name);
   const bool bf16 = found != nullptr && found->type == io::StoredType::kBf16;
-  const int64_t shape[] = {count};
+  const std::vector<int64_t> flat = {count};
+  const std::vector<int64_t> row = {1, count};
   const io::TensorInfo* tensor =
-      TRY(checkpoint_->require(name, bf16 ? io::StoredType::kBf16 : io::StoredType::kF32, shape));
+      TRY(checkpoint_->require(name, bf16 ? io::StoredType::kBf16 : io::StoredType::kF32,
+                               found != nullptr && found->shape == row ? row : flat));
   report(tensor->bytes);
   std::vector<float> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) {

@@ -28,7 +28,7 @@ struct DenseMlpWeights {
 };
 
 struct MoeWeights {
-  ConstView router;                    // [E, H]
+  ConstView router;                    // [E, H] bf16, or f32 where the logits are f32
   Array<const float> correction_bias;  // [E], absent = none
   ops::ExpertMatrices gate;            // E x [I, H]
   ops::ExpertMatrices up;              // E x [I, H]
@@ -70,7 +70,9 @@ class WeightLoader {
   // A BF16 tensor of shape [cols], as [1, cols].
   Result<ConstView> vector(const std::string& name, int64_t cols);
 
-  // A tensor of shape [count] in F32 or BF16, as F32.
+  // As matrix(), F32 if the checkpoint has it so.
+  Result<ConstView> matrix_or_f32(const std::string& name, int64_t rows, int64_t cols);
+  // A tensor of shape [count] or [1, count] in F32 or BF16, as F32.
   Result<Array<const float>> floats(const std::string& name, int64_t count);
 
   // All experts of one layer, any layout on disk that io/expert_weights.hpp accepts.

@@ -17,7 +17,11 @@ Result<Routing> route(ForwardContext& context, const MoeConfig& config, const Mo
   const View logits =
       context.arena.matrix(config.router_f32 ? DType::kF32 : DType::kBf16, x.rows, config.experts);
   const Routing routing{context.arena.array<int32_t>(pairs), context.arena.array<float>(pairs)};
-  TRY(context.ops.run(ops::Linear{x, weights.router, {}, logits}));
+  if (weights.router.dtype == DType::kF32) {
+    TRY(context.ops.run(ops::LinearF32{x, weights.router, logits}));
+  } else {
+    TRY(context.ops.run(ops::Linear{x, weights.router, {}, logits}));
+  }
   ops::RouterTopK top_k;
   top_k.logits = logits;
   top_k.bias = weights.correction_bias;
