@@ -4,14 +4,25 @@
 #include <fmt/ranges.h>
 
 #include "base/errors.hpp"
-#include "model/qwen3.hpp"
+#include "model/decoder.hpp"
+#include "model/families.hpp"
 
 namespace moe::model {
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {"Qwen3MoeForCausalLM", "Qwen3-MoE", &configure_qwen3_moe, &load_qwen3, &forward_qwen3},
-    {"Qwen3ForCausalLM", "Qwen3 (dense)", &configure_qwen3_dense, &load_qwen3, &forward_qwen3},
+    {"Qwen3MoeForCausalLM", "Qwen3-MoE", &configure_qwen3_moe, &load_decoder, &forward_decoder},
+    {"Qwen3ForCausalLM", "Qwen3 (dense)", &configure_qwen3_dense, &load_decoder, &forward_decoder},
+    {"LlamaForCausalLM", "Llama 2, 3 (dense)", &configure_llama, &load_decoder, &forward_decoder},
+    {"MixtralForCausalLM", "Mixtral", &configure_mixtral, &load_decoder, &forward_decoder},
+    {"OlmoeForCausalLM", "OLMoE", &configure_olmoe, &load_decoder, &forward_decoder},
+    {"Qwen2MoeForCausalLM", "Qwen2-MoE", &configure_qwen2_moe, &load_decoder, &forward_decoder},
+    {"GraniteMoeForCausalLM", "Granite-MoE", &configure_granite_moe, &load_decoder,
+     &forward_decoder},
+    {"Dots1ForCausalLM", "dots.llm1", &configure_dots1, &load_decoder, &forward_decoder},
+    {"Glm4MoeForCausalLM", "GLM-4-MoE", &configure_glm4_moe, &load_decoder, &forward_decoder},
+    {"Ernie4_5_MoeForCausalLM", "ERNIE 4.5 MoE", &configure_ernie4_5_moe, &load_decoder,
+     &forward_decoder},
 };
 
 }  // namespace

@@ -46,8 +46,8 @@ Result<std::unique_ptr<Model>> Model::load(const std::filesystem::path& model_di
         table, {config.hidden, moe.intermediate, moe.experts, moe.slots}, options.moe_numerics);
   }
   const AttentionConfig& attention = config.attention;
-  model->buffers_.push_back(TRY(
-      upload(device, rope_table(attention.rope_theta, attention.rotary_dim, options.positions))));
+  model->buffers_.push_back(
+      TRY(upload(device, rope_table(attention.rope, attention.rotary_dim, options.positions))));
   model->cos_sin_ = {model->buffers_.back().data(), DType::kBf16, options.positions,
                      attention.rotary_dim, attention.rotary_dim};
   return model;
@@ -68,6 +68,9 @@ Result<View> Model::logits(ForwardContext& context, ConstView hidden,
   const View logits = context.arena.matrix(DType::kBf16, rows.size, config_.vocab_size);
   TRY(context.ops.run(ops::GatherRows{hidden, rows, chosen}));
   TRY(context.ops.run(ops::Linear{chosen, weights_.head, {}, logits}));
+  if (config_.logits_multiplier != 1) {
+    TRY(context.ops.run(ops::ScaleAdd{logits, {}, config_.logits_multiplier, {}, logits}));
+  }
   return logits;
 }
 

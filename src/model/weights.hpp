@@ -19,7 +19,7 @@ namespace moe::model {
 struct AttentionWeights {
   ConstView q, k, v, o;                      // [out, in]
   ConstView q_bias, k_bias, v_bias, o_bias;  // [1, out], absent = none
-  ConstView q_norm, k_norm;                  // [1, head_dim], absent = none
+  ConstView q_norm, k_norm;  // [1, head_dim or the projection's width], absent = none
 };
 
 struct DenseMlpWeights {
@@ -28,10 +28,13 @@ struct DenseMlpWeights {
 };
 
 struct MoeWeights {
-  ConstView router;          // [E, H]
-  ops::ExpertMatrices gate;  // E x [I, H]
-  ops::ExpertMatrices up;    // E x [I, H]
-  ops::ExpertMatrices down;  // E x [H, I]
+  ConstView router;                    // [E, H] bf16, or f32 where the logits are f32
+  Array<const float> correction_bias;  // [E], absent = none
+  ops::ExpertMatrices gate;            // E x [I, H]
+  ops::ExpertMatrices up;              // E x [I, H]
+  ops::ExpertMatrices down;            // E x [H, I]
+  DenseMlpWeights shared;              // used where there is a shared expert
+  ConstView shared_gate;               // [1, H], absent = none
 };
 
 struct LayerWeights {
@@ -67,15 +70,23 @@ class WeightLoader {
   // A BF16 tensor of shape [cols], as [1, cols].
   Result<ConstView> vector(const std::string& name, int64_t cols);
 
+  // As matrix(), F32 if the checkpoint has it so.
+  Result<ConstView> matrix_or_f32(const std::string& name, int64_t rows, int64_t cols);
+  // A tensor of shape [count] or [1, count] in F32 or BF16, as F32.
+  Result<Array<const float>> floats(const std::string& name, int64_t count);
+
   // All experts of one layer, any layout on disk that io/expert_weights.hpp accepts.
-  // `block_prefix` ends in a dot: "model.layers.0.mlp.".
-  Result<MoeWeights> experts(const std::string& block_prefix, const MoeConfig& moe, int64_t hidden);
+  // `block_prefix` ends in a dot: "model.layers.0.mlp.". Sets gate, up and down.
+  Status experts(const std::string& block_prefix, const MoeConfig& moe, int64_t hidden,
+                 MoeWeights& weights);
 
   // The memory that the returned views need, to be kept with the model.
   std::vector<Buffer> take_buffers() { return std::move(buffers_); }
 
  private:
   Result<const void*> on_device(const std::byte* host, uint64_t bytes);
+  Result<const void*> uploaded(const void* host, uint64_t bytes);
+  void report(uint64_t bytes);
   Result<ops::ExpertMatrices> expert_matrices(const std::vector<io::ExpertMatrix>& experts,
                                               int64_t rows, int64_t cols);
 

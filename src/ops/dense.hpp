@@ -62,6 +62,16 @@ struct Linear {
 };
 Status linear_ref(const Linear&);
 
+// y = dot of f(x) and w in FP32, each product rounded to FP32, in the order of dot32: where w holds
+// BF16 values, y has the bits of Linear with an F32 output. For routers whose weights are FP32.
+struct LinearF32 {
+  static constexpr OpId kId = OpId::kLinearF32;
+  ConstView x;  // [T, K] bf16
+  ConstView w;  // [N, K] f32
+  View y;       // [T, N] f32
+};
+Status linear_f32_ref(const LinearF32&);
+
 // BF16 inputs: s = b(silu(f(gate))), out = b(f(s) * f(up)) (vLLM's activation kernel).
 // F32 inputs: out = b(silu(gate) * up), the one rounding of the legacy expert chain.
 // silu(v) = v / (1 + exp(-v)) in FP32, with a division.
@@ -72,5 +82,18 @@ struct SiluMul {
   View out;        // [R, I] bf16
 };
 Status silu_mul_ref(const SiluMul&);
+
+// t[r] = b(f(x[r]) * s) with s = scale, or s = b(1 / (1 + exp(-f(gate[r])))) for each row r when
+// there is a gate; out = t, or b(f(addend) + f(t)) with an addend. With a gate, scale must be 1.
+// out may be x or addend itself.
+struct ScaleAdd {
+  static constexpr OpId kId = OpId::kScaleAdd;
+  ConstView x;       // [R, C] bf16
+  ConstView gate;    // [R, 1] bf16, absent = none
+  float scale = 1;   // finite
+  ConstView addend;  // [R, C] bf16, absent = none
+  View out;          // [R, C] bf16
+};
+Status scale_add_ref(const ScaleAdd&);
 
 }  // namespace moe::ops

@@ -91,6 +91,16 @@ Status linear_ref(const Linear& op) {
   return {};
 }
 
+Status linear_f32_ref(const LinearF32& op) {
+  TRY(validate(op));
+  for (int64_t t = 0; t < op.x.rows; ++t) {
+    for (int64_t n = 0; n < op.w.rows; ++n) {
+      op.y.f32_row(t)[n] = dot32(op.x.bf16_row(t), op.w.f32_row(n), op.w.cols);
+    }
+  }
+  return {};
+}
+
 Status silu_mul_ref(const SiluMul& op) {
   TRY(validate(op));
   for (int64_t r = 0; r < op.out.rows; ++r) {
@@ -102,6 +112,22 @@ Status silu_mul_ref(const SiluMul& op) {
         const float s = round_bf16(silu_f32(to_f32(op.gate.bf16_row(r)[i])));
         out[i] = to_bf16(s * to_f32(op.up.bf16_row(r)[i]));
       }
+    }
+  }
+  return {};
+}
+
+Status scale_add_ref(const ScaleAdd& op) {
+  TRY(validate(op));
+  for (int64_t r = 0; r < op.out.rows; ++r) {
+    const float scale =
+        op.gate.absent() ? op.scale : round_bf16(sigmoid_f32(to_f32(op.gate.bf16_row(r)[0])));
+    const Bf16* x = op.x.bf16_row(r);
+    Bf16* out = op.out.bf16_row(r);
+    for (int64_t c = 0; c < op.out.cols; ++c) {
+      const Bf16 scaled = to_bf16(to_f32(x[c]) * scale);
+      out[c] =
+          op.addend.absent() ? scaled : to_bf16(to_f32(op.addend.bf16_row(r)[c]) + to_f32(scaled));
     }
   }
   return {};

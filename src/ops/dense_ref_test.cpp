@@ -173,6 +173,28 @@ TEST(Linear, ContradictingShapesGiveErrorWithBothShapes) {
   EXPECT_FALSE(status.error().fix.empty());
 }
 
+TEST(LinearF32, WeightsKeepTheirFp32Values) {
+  Matrix x = Matrix::random(2, 37, 3);
+  std::vector<float> w(3 * 37);
+  for (size_t i = 0; i < w.size(); ++i) w[i] = 0.1F + 1e-4F * static_cast<float>(i);
+  std::vector<float> y(6);
+  const ConstView weights{w.data(), DType::kF32, 3, 37, 37};
+  ASSERT_TRUE(linear_f32_ref({x.view(), weights, {y.data(), DType::kF32, 2, 3, 3}}).ok());
+  for (size_t t = 0; t < 2; ++t) {
+    for (size_t n = 0; n < 3; ++n) {
+      double want = 0;
+      for (size_t k = 0; k < 37; ++k) {
+        want += double{x.value(static_cast<int64_t>(t), static_cast<int64_t>(k))} * w[n * 37 + k];
+      }
+      EXPECT_NEAR(y[t * 3 + n], want, 1e-5);
+    }
+  }
+  Matrix narrow(3, 37);
+  const Status status = linear_f32_ref({x.view(), narrow.view(), {y.data(), DType::kF32, 2, 3, 3}});
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("kLinearF32: w is [3, 37] bf16"));
+}
+
 TEST(SiluMul, Bf16InputsRoundSiluBeforeTheProduct) {
   Matrix gate = Matrix::random(4, 33, 3, 6);
   Matrix up = Matrix::random(4, 33, 4, 2);
@@ -212,6 +234,50 @@ TEST(SiluMul, MixedTypesAreRefused) {
   const Status status = silu_mul_ref({{gate.data(), DType::kF32, 1, 2, 2}, up.view(), out.view()});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, HasSubstr("up is [1, 2] bf16, wanted [1, 2] f32"));
+}
+
+TEST(ScaleAdd, RoundsTheProductBeforeTheSum) {
+  Matrix x = Matrix::random(4, 33, 3, 6);
+  Matrix addend = Matrix::random(4, 33, 4, 2);
+  Matrix out(4, 33);
+  ASSERT_TRUE(scale_add_ref({x.view(), {}, 0.22F, addend.view(), out.view()}).ok());
+  int differs_from_one_rounding = 0;
+  for (int64_t r = 0; r < 4; ++r) {
+    for (int64_t c = 0; c < 33; ++c) {
+      const float product = x.value(r, c) * 0.22F;
+      EXPECT_EQ(out.value(r, c), round_bf16(addend.value(r, c) + round_bf16(product)));
+      if (out.value(r, c) != round_bf16(addend.value(r, c) + product)) ++differs_from_one_rounding;
+    }
+  }
+  EXPECT_GT(differs_from_one_rounding, 5);
+}
+
+TEST(ScaleAdd, GateIsTheRoundedSigmoidOfEachRow) {
+  Matrix x = Matrix::random(3, 5, 3, 6);
+  Matrix gate = Matrix::random(3, 1, 4, 3);
+  Matrix out(3, 5);
+  ASSERT_TRUE(scale_add_ref({x.view(), gate.view(), 1, {}, out.view()}).ok());
+  for (int64_t r = 0; r < 3; ++r) {
+    const float share = static_cast<float>(1 / (1 + std::exp(-double{gate.value(r, 0)})));
+    for (int64_t c = 0; c < 5; ++c) {
+      EXPECT_EQ(out.value(r, c), round_bf16(x.value(r, c) * round_bf16(share)));
+    }
+  }
+}
+
+TEST(ScaleAdd, InvalidDescriptionsAreRefusedByOperand) {
+  Matrix x(2, 3);
+  Matrix narrow(2, 2);
+  Matrix gate(2, 1);
+  const auto message = [](const ScaleAdd& op) {
+    const Status status = scale_add_ref(op);
+    return status.ok() ? std::string() : status.error().message;
+  };
+  EXPECT_THAT(message({narrow.view(), {}, 1, {}, x.view()}), HasSubstr("kScaleAdd: x is [2, 2]"));
+  EXPECT_THAT(message({x.view(), narrow.view(), 1, {}, x.view()}), HasSubstr("gate is [2, 2]"));
+  EXPECT_THAT(message({x.view(), {}, 1, narrow.view(), x.view()}), HasSubstr("addend is [2, 2]"));
+  EXPECT_THAT(message({x.view(), {}, INFINITY, {}, x.view()}), HasSubstr("scale is inf"));
+  EXPECT_THAT(message({x.view(), gate.view(), 2, {}, x.view()}), HasSubstr("1 beside a gate"));
 }
 
 TEST(DenseOps, ZeroRowsDoNothing) {

@@ -48,4 +48,7 @@ inline float exp_f32(float x) {
 // does.
 inline float silu_f32(float v) { return v / (1.0F + exp_f32(-v)); }
 
+// 1 / (1 + e^-v), with a division.
+inline float sigmoid_f32(float v) { return 1.0F / (1.0F + exp_f32(-v)); }
+
 }  // namespace moe::ops

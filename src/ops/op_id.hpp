@@ -13,7 +13,9 @@ enum class OpId : uint8_t {
   kKvCacheStore,                  // keys and values into the paged cache
   kAttentionPaged,                // causal attention over the paged cache
   kLinearBf16,                    // dense y = x W^T
+  kLinearF32,                     // dense y = x W^T with FP32 weights
   kSiluMul,                       // silu(gate) * up
+  kScaleAdd,                      // multiply by a factor, then add
   kRouterTopK,                    // expert choice and routing weights
   kMoeGroupedGemmBf16GateUpSilu,  // act = silu(x Wg^T) * (x Wu^T) per chosen expert
   kMoeGroupedGemmBf16,            // y = x W^T per chosen expert

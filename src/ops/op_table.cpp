@@ -20,8 +20,12 @@ std::string_view name_of(OpId id) {
       return "kAttentionPaged";
     case OpId::kLinearBf16:
       return "kLinearBf16";
+    case OpId::kLinearF32:
+      return "kLinearF32";
     case OpId::kSiluMul:
       return "kSiluMul";
+    case OpId::kScaleAdd:
+      return "kScaleAdd";
     case OpId::kRouterTopK:
       return "kRouterTopK";
     case OpId::kMoeGroupedGemmBf16GateUpSilu:

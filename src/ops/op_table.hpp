@@ -24,9 +24,9 @@ template <class... Descs>
 struct DescList {};
 
 // One line per op: its description type. The order is that of OpId.
-using AllDescs = DescList<GatherRows, RmsNorm, Rope, KvCacheStore, AttentionPaged, Linear, SiluMul,
-                          RouterTopK, MoeGateUpSilu, MoeGroupedGemm, MoeGroupedGemmWeighted,
-                          MoeCombine, MoeCombinePreweighted, SampleTokens>;
+using AllDescs = DescList<GatherRows, RmsNorm, Rope, KvCacheStore, AttentionPaged, Linear,
+                          LinearF32, SiluMul, ScaleAdd, RouterTopK, MoeGateUpSilu, MoeGroupedGemm,
+                          MoeGroupedGemmWeighted, MoeCombine, MoeCombinePreweighted, SampleTokens>;
 
 // A row of the public counters.
 struct VariantCount {

@@ -237,11 +237,31 @@ Status validate(const Linear& op) {
   return check_matrix(op.kId, "y", op.y, op.x.rows, op.w.rows, Allowed::kEither);
 }
 
+Status validate(const LinearF32& op) {
+  TRY(check_matrix(op.kId, "x", op.x, op.x.rows, op.w.cols));
+  TRY(check_matrix(op.kId, "w", op.w, op.w.rows, op.w.cols, Allowed::kF32));
+  return check_matrix(op.kId, "y", op.y, op.x.rows, op.w.rows, Allowed::kF32);
+}
+
 Status validate(const SiluMul& op) {
   const Allowed inputs = op.gate.dtype == DType::kF32 ? Allowed::kF32 : Allowed::kBf16;
   TRY(check_matrix(op.kId, "gate", op.gate, op.out.rows, op.out.cols, inputs));
   TRY(check_matrix(op.kId, "up", op.up, op.out.rows, op.out.cols, inputs));
   return check_matrix(op.kId, "out", op.out, op.out.rows, op.out.cols);
+}
+
+Status validate(const ScaleAdd& op) {
+  TRY(check_matrix(op.kId, "x", op.x, op.out.rows, op.out.cols));
+  if (!op.gate.absent()) TRY(check_matrix(op.kId, "gate", op.gate, op.out.rows, 1));
+  if (!op.addend.absent()) {
+    TRY(check_matrix(op.kId, "addend", op.addend, op.out.rows, op.out.cols));
+  }
+  TRY(check_matrix(op.kId, "out", op.out, op.out.rows, op.out.cols));
+  if (std::isfinite(op.scale) && (op.gate.absent() || op.scale == 1)) return {};
+  return wrong(op.kId,
+               fmt::format("scale is {}, wanted {}", op.scale,
+                           op.gate.absent() ? "a finite number" : "1 beside a gate"),
+               "correct the multiplier in config.json");
 }
 
 Status validate(const KvCacheStore& op) {

@@ -300,7 +300,7 @@ TEST(DevicesApi, UsableDevicesListTheirVariants) {
     if (!device.usable) continue;
     usable = true;
     EXPECT_GE(device.threads, 1);
-    EXPECT_EQ(device.ops.size(), 14u);
+    EXPECT_EQ(device.ops.size(), 16u);
     for (const OpVariants& op : device.ops) EXPECT_FALSE(op.variants.empty()) << op.op;
   }
   EXPECT_TRUE(usable);

@@ -55,6 +55,33 @@ TEST_P(DenseOps, Linear) {
   }
 }
 
+TEST_P(DenseOps, LinearF32) {
+  const int64_t shapes[][3] = {{1, 1, 1}, {1, 33, 17}, {5, 511, 9}, {17, 64, 12}};
+  for (const auto& [rows, k, n] : shapes) {
+    const auto x = random_matrix(rows, k, 1);
+    const GuardedArray<float> w(random_f32(n * k, 2));
+    const GuardedArray<float> got(static_cast<size_t>(rows * n));
+    const GuardedArray<float> want(static_cast<size_t>(rows * n));
+    ops::LinearF32 op{matrix_of(x, rows, k), matrix_of(w, n, k), matrix_of(got, rows, n)};
+    run(op);
+    op.y = matrix_of(want, rows, n);
+    ASSERT_TRUE(linear_f32_ref(op).ok());
+    EXPECT_EQ(got.values(), want.values()) << rows << ' ' << k << ' ' << n;
+  }
+}
+
+TEST_P(DenseOps, LinearF32WithBf16ValuesHasTheBitsOfLinear) {
+  const auto x = random_matrix(3, 77, 1);
+  const auto narrow = random_matrix(5, 77, 2);
+  const GuardedArray<float> wide(narrow.size());
+  for (size_t i = 0; i < narrow.size(); ++i) wide[i] = to_f32(narrow[i]);
+  const GuardedArray<float> got(15);
+  const GuardedArray<float> want(15);
+  run(ops::LinearF32{matrix_of(x, 3, 77), matrix_of(wide, 5, 77), matrix_of(got, 3, 5)});
+  run(ops::Linear{matrix_of(x, 3, 77), matrix_of(narrow, 5, 77), {}, matrix_of(want, 3, 5)});
+  EXPECT_EQ(got.values(), want.values());
+}
+
 TEST_P(DenseOps, RmsNorm) {
   for (const int64_t cols : {1, 8, 15, 16, 17, 96, 128, 769}) {
     for (const int64_t rows : {1, 7}) {
@@ -123,6 +150,46 @@ TEST_P(DenseOps, SiluMul) {
     ASSERT_TRUE(silu_mul_ref(op).ok());
     EXPECT_EQ(got.values(), want.values()) << cols;
   }
+}
+
+TEST_P(DenseOps, ScaleAdd) {
+  for (const int64_t cols : {1, 15, 16, 33, 257}) {
+    const auto x = random_matrix(3, cols, 9, 30);
+    const auto gate = random_matrix(3, 1, 10, 4);
+    const auto addend = random_matrix(3, cols, 11, 2);
+    for (const bool gated : {false, true}) {
+      for (const bool added : {false, true}) {
+        const auto got = empty_matrix(3, cols);
+        const auto want = empty_matrix(3, cols);
+        ops::ScaleAdd op;
+        op.x = matrix_of(x, 3, cols);
+        if (gated) op.gate = matrix_of(gate, 3, 1);
+        op.scale = gated ? 1 : 0.22F;
+        if (added) op.addend = matrix_of(addend, 3, cols);
+        op.out = matrix_of(got, 3, cols);
+        run(op);
+        op.out = matrix_of(want, 3, cols);
+        ASSERT_TRUE(scale_add_ref(op).ok());
+        EXPECT_EQ(got.values(), want.values()) << cols << gated << added;
+      }
+    }
+  }
+}
+
+TEST_P(DenseOps, ScaleAddInPlaceOfEitherOperand) {
+  const auto x = random_matrix(2, 40, 9, 30);
+  const auto addend = random_matrix(2, 40, 11, 2);
+  const auto want = empty_matrix(2, 40);
+  const ops::ScaleAdd apart{
+      matrix_of(x, 2, 40), {}, 12, matrix_of(addend, 2, 40), matrix_of(want, 2, 40)};
+  ASSERT_TRUE(scale_add_ref(apart).ok());
+  const auto first = random_matrix(2, 40, 9, 30);
+  run(ops::ScaleAdd{
+      matrix_of(first, 2, 40), {}, 12, matrix_of(addend, 2, 40), matrix_of(first, 2, 40)});
+  EXPECT_EQ(first.values(), want.values());
+  run(ops::ScaleAdd{
+      matrix_of(x, 2, 40), {}, 12, matrix_of(addend, 2, 40), matrix_of(addend, 2, 40)});
+  EXPECT_EQ(addend.values(), want.values());
 }
 
 TEST_P(DenseOps, GatherRowsAndCacheStore) {

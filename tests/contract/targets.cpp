@@ -81,7 +81,9 @@ std::unique_ptr<ops::OpTable> make_reference_table(const std::vector<std::string
   add_reference<KvCacheStore, kv_cache_store_ref>(*table, disabled);
   add_reference<AttentionPaged, attention_paged_ref>(*table, disabled);
   add_reference<Linear, linear_ref>(*table, disabled);
+  add_reference<LinearF32, linear_f32_ref>(*table, disabled);
   add_reference<SiluMul, silu_mul_ref>(*table, disabled);
+  add_reference<ScaleAdd, scale_add_ref>(*table, disabled);
   add_reference<RouterTopK, router_top_k_ref>(*table, disabled);
   add_reference<MoeGateUpSilu, moe_gate_up_silu_ref>(*table, disabled);
   add_reference<MoeGroupedGemm, moe_grouped_gemm_ref>(*table, disabled);

@@ -4,16 +4,16 @@ namespace moe::model {
 namespace {
 
 struct HeadNorm {
-  ConstView weight;  // [1, head_dim]
+  ConstView weight;  // [1, head_dim], or [1, heads * head_dim] for the whole projection
   float epsilon;
 };
 
-// RMSNorm per head, then RoPE; both in place. x: [T, heads * head_dim].
+// RMSNorm where the model has one, then RoPE; both in place. x: [T, heads * head_dim].
 Status norm_and_rotate(ForwardContext& context, const AttentionConfig& config, HeadNorm norm,
                        ConstView cos_sin, View x) {
-  if (config.qk_norm_per_head) {
-    const int64_t heads = x.cols / config.head_dim;
-    const View rows = x.reshaped(x.rows * heads, config.head_dim);
+  if (config.qk_norm != QkNorm::kNone) {
+    const int64_t width = norm.weight.cols;
+    const View rows = x.reshaped(x.rows * (x.cols / width), width);
     TRY(context.ops.run(ops::RmsNorm{rows, {}, norm.weight, norm.epsilon, rows}));
   }
   ops::Rope rope;

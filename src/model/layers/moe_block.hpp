@@ -1,4 +1,5 @@
-// The mixture-of-experts block of every model: router, expert projections, combination.
+// The mixture-of-experts block of every model: router, expert projections, combination, and the
+// shared expert where there is one.
 //
 // The only place that knows the two expert chains; a model never loops over experts.
 #pragma once

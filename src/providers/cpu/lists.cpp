@@ -47,6 +47,9 @@ Status run(const ops::Linear& op, CpuDevice& device, const KernelTable& kernels,
 Status run(const ops::SiluMul& op, CpuDevice& device, const KernelTable& kernels, Workspace) {
   return run_silu_mul(op, device, kernels);
 }
+Status run(const ops::ScaleAdd& op, CpuDevice& device, const KernelTable& kernels, Workspace) {
+  return run_scale_add(op, device, kernels);
+}
 Status run(const ops::MoeGateUpSilu& op, CpuDevice& device, const KernelTable& kernels,
            Workspace workspace) {
   return run_gate_up_silu(op, device, kernels, workspace);
@@ -68,6 +71,7 @@ Status run(const ops::MoeCombinePreweighted& op, CpuDevice& device, const Kernel
 }
 // Those without kernels of their own.
 Status run(const ops::GatherRows& op, CpuDevice& device) { return run_gather_rows(op, device); }
+Status run(const ops::LinearF32& op, CpuDevice& device) { return run_linear_f32(op, device); }
 Status run(const ops::KvCacheStore& op, CpuDevice&) { return run_kv_cache_store(op); }
 Status run(const ops::RouterTopK& op, CpuDevice& device) { return run_router_top_k(op, device); }
 Status run(const ops::SampleTokens& op, CpuDevice& device) { return run_sample_tokens(op, device); }
@@ -146,7 +150,9 @@ constexpr auto kRope = isa_list<ops::Rope, &ops::rope_ref>(kExact);
 constexpr auto kKvCacheStore = plain_list<ops::KvCacheStore, &ops::kv_cache_store_ref>();
 constexpr auto kAttentionPaged = isa_list<ops::AttentionPaged, &ops::attention_paged_ref>(kDots);
 constexpr auto kLinear = isa_list<ops::Linear, &ops::linear_ref>(kDots);
+constexpr auto kLinearF32 = plain_list<ops::LinearF32, &ops::linear_f32_ref>();
 constexpr auto kSiluMul = isa_list<ops::SiluMul, &ops::silu_mul_ref>(kExact);
+constexpr auto kScaleAdd = isa_list<ops::ScaleAdd, &ops::scale_add_ref>(kExact);
 constexpr auto kRouterTopK = plain_list<ops::RouterTopK, &ops::router_top_k_ref>();
 constexpr auto kGateUpSilu = isa_list<ops::MoeGateUpSilu, &ops::moe_gate_up_silu_ref>(kDots);
 constexpr auto kGroupedGemm = isa_list<ops::MoeGroupedGemm, &ops::moe_grouped_gemm_ref>(kDots);
@@ -182,7 +188,9 @@ void register_variants(ops::OpTable& table, Isa best, std::span<const std::strin
   add_from(table, kKvCacheStore, best, disabled);
   add_from(table, kAttentionPaged, best, disabled);
   add_from(table, kLinear, best, disabled);
+  add_from(table, kLinearF32, best, disabled);
   add_from(table, kSiluMul, best, disabled);
+  add_from(table, kScaleAdd, best, disabled);
   add_from(table, kRouterTopK, best, disabled);
   add_from(table, kGateUpSilu, best, disabled);
   add_from(table, kGroupedGemm, best, disabled);

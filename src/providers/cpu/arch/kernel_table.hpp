@@ -69,6 +69,15 @@ struct AttentionTile {
   int64_t value_dim = 0;
 };
 
+// out = b(x * scale), then + addend unless that is null.
+struct ScaleAddRow {
+  const Bf16* x = nullptr;
+  float scale = 1;
+  const Bf16* addend = nullptr;
+  int64_t cols = 0;
+  Bf16* out = nullptr;
+};
+
 struct KernelTable {
   void (*dots)(const DotsCall&);
   // dst = b(src)
@@ -81,6 +90,7 @@ struct KernelTable {
   void (*silu_mul_f32)(const float* gate, const float* up, Bf16* dst, int64_t count);
   // dst = b(b(silu(gate)) * up)
   void (*silu_mul_bf16)(const Bf16* gate, const Bf16* up, Bf16* dst, int64_t count);
+  void (*scale_add_row)(const ScaleAddRow&);
   void (*rms_norm_row)(const RmsNormRow&);
   void (*rope_row)(const RopeRow&);
   void (*combine_row)(const CombineRow&);

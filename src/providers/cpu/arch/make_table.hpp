@@ -16,6 +16,7 @@ constexpr KernelTable make_table() {
           .add_bias = &add_bias<V>,
           .silu_mul_f32 = &silu_mul_f32<V>,
           .silu_mul_bf16 = &silu_mul_bf16<V>,
+          .scale_add_row = &scale_add_row<V>,
           .rms_norm_row = &rms_norm_row<V>,
           .rope_row = &rope_row<V>,
           .combine_row = &combine_row<V>,

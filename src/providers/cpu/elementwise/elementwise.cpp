@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "ops/exp.hpp"
 #include "ops/validate.hpp"
 
 namespace moe::providers::cpu {
@@ -93,6 +94,20 @@ Status run_silu_mul(const ops::SiluMul& op, CpuDevice& device, const KernelTable
       kernels.silu_mul_bf16(op.gate.bf16_row(r), op.up.bf16_row(r), op.out.bf16_row(r),
                             op.out.cols);
     }
+  });
+  return {};
+}
+
+Status run_scale_add(const ops::ScaleAdd& op, CpuDevice& device, const KernelTable& kernels) {
+  TRY(ops::validate(op));
+  device.for_items(op.out.rows, op.out.cols, [&](int64_t r) {
+    kernels.scale_add_row(
+        {.x = op.x.bf16_row(r),
+         .scale = op.gate.absent() ? op.scale
+                                   : round_bf16(ops::sigmoid_f32(to_f32(op.gate.bf16_row(r)[0]))),
+         .addend = op.addend.absent() ? nullptr : op.addend.bf16_row(r),
+         .cols = op.out.cols,
+         .out = op.out.bf16_row(r)});
   });
   return {};
 }

@@ -110,6 +110,18 @@ void silu_mul_bf16(const Bf16* gate, const Bf16* up, Bf16* dst, int64_t count) {
   });
 }
 
+template <class V>
+void scale_add_row(const ScaleAddRow& row) {
+  using F = typename V::F;
+  for_lanes<V>(row.cols, [&](int64_t i, int64_t lanes) {
+    F value = V::mul(widen_some<V>(row.x + i, lanes), V::set1(row.scale));
+    if (row.addend != nullptr) {
+      value = V::add(widen_some<V>(row.addend + i, lanes), V::round_bf16(value));
+    }
+    narrow_some<V>(row.out + i, value, lanes);
+  });
+}
+
 // Phase 1: the residual sum and the sum of squares, element i in lane i mod 16 (a missing lane adds
 // +0 to a sum that is not negative). Phase 2: scale by rstd and weight.
 template <class V>

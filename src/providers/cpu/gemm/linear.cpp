@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked_math.hpp"
+#include "ops/dot.hpp"
 #include "ops/validate.hpp"
 #include "providers/cpu/gemm/block_gemm.hpp"
 
@@ -40,6 +41,16 @@ Status run_linear(const ops::Linear& op, CpuDevice& device, const KernelTable& k
     for (int64_t m = 0; m < rows; ++m) {
       finish_row(op, kernels, tile.row(m), row + m, col, cols);
     }
+  });
+  return {};
+}
+
+Status run_linear_f32(const ops::LinearF32& op, CpuDevice& device) {
+  TRY(ops::validate(op));
+  device.for_items(op.x.rows * op.w.rows, op.w.cols, [&](int64_t item) {
+    const int64_t t = item / op.w.rows;
+    const int64_t n = item % op.w.rows;
+    op.y.f32_row(t)[n] = ops::dot32(op.x.bf16_row(t), op.w.f32_row(n), op.w.cols);
   });
   return {};
 }
