@@ -189,10 +189,7 @@ Status Decoder::read_vop3_modifiers() {
     return refuse("unknown modifier omod");
   }
   if (scalar_destination) return {};
-  const uint32_t entries = (allowed & kFormOpSelCount) >> kFormOpSelShift;
-  uint32_t allowed_op_sel = entries == 0 ? 0 : entries == 2 ? 3 : (1u << (entries - 1)) - 1 + 8;
-  // Printed by nobody, but Triton's compiler sets it and the hardware reads it.
-  if (ins_.operation == Operation::v_cndmask_b16) allowed_op_sel = 0xb;
+  const uint32_t allowed_op_sel = (allowed & kFormOpSelMask) >> kFormOpSelMaskShift;
   ins_.modifiers.op_sel = static_cast<uint8_t>(bits(first, 11, 4));
   if ((ins_.modifiers.op_sel & ~allowed_op_sel) != 0) return refuse("unknown modifier op_sel");
   return {};
@@ -313,6 +310,7 @@ Status Decoder::read_modifiers() {
     ins_.offset0 = two ? static_cast<uint8_t>(bits(first, 0, 8)) : uint8_t{0};
     ins_.offset1 = two ? static_cast<uint8_t>(bits(first, 8, 8)) : uint8_t{0};
     ins_.offset = two ? 0 : static_cast<int32_t>(bits(first, 0, 16));
+    if (ins_.operand_count == 0 && ins_.offset != 0) return refuse("an offset without an address");
   }
   return {};
 }

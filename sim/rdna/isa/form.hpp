@@ -23,11 +23,13 @@ inline constexpr uint32_t kFormAbsolute = 0x38;      // bit per source
 inline constexpr uint32_t kFormAbsoluteShift = 3;
 inline constexpr uint32_t kFormClamp = 0x40;
 inline constexpr uint32_t kFormOutputScale = 0x80;
-inline constexpr uint32_t kFormOpSelCount = 0xf00;   // VOP3: entries of op_sel
+inline constexpr uint32_t kFormOpSelCount = 0xf00;   // VOP3: entries of op_sel in the text
 inline constexpr uint32_t kFormOpSelShift = 8;
 inline constexpr uint32_t kFormPackedOpSel = 0x100;  // VOP3P: op_sel allowed
 inline constexpr uint32_t kFormPackedHigh = 0x200;   // VOP3P: op_sel_hi defaults to ones
 inline constexpr uint32_t kFormDpp = 0x1000;
+inline constexpr uint32_t kFormOpSelMask = 0x1e000;  // VOP3: bits of op_sel that may be set
+inline constexpr uint32_t kFormOpSelMaskShift = 13;
 
 struct Form {
   uint16_t number = 0;

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <iterator>
 
 namespace moe::sim::rdna {
 namespace {
@@ -99,8 +101,8 @@ const char* message_name(uint32_t id) {
 
 std::string message_text(uint32_t value) {
   const uint32_t id = value & 0xff;
-  if ((value & ~0x3ffu) != 0) return fmt::format("{}", value);
   if (const char* name = message_name(id)) return fmt::format("sendmsg({})", name);
+  if (value != id) return fmt::format("{}", value);
   return fmt::format("sendmsg({}, {}, {})", id, 0, 0);
 }
 
@@ -131,7 +133,46 @@ std::string register_text(uint32_t value) {
   return fmt::format("hwreg({}, {}, {})", name, offset, size);
 }
 
+// The five bits of the lane number: kept, inverted, set or cleared.
+std::string bitmask_text(uint32_t keep, uint32_t set, uint32_t flip) {
+  std::string text;
+  for (int bit = 4; bit >= 0; --bit) {
+    const bool kept = (keep >> bit & 1) != 0;
+    const bool one = (set >> bit & 1) != 0;
+    const bool flipped = (flip >> bit & 1) != 0;
+    if (kept && !one) {
+      text += flipped ? 'i' : 'p';
+    } else {
+      text += one != flipped ? '1' : '0';
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string swizzle_text(uint32_t offset) {
+  constexpr uint32_t kLaneMask = 31;
+  if ((offset & 0xff00) == 0x8000) {
+    return fmt::format("swizzle(QUAD_PERM,{},{},{},{})", offset & 3, offset >> 2 & 3,
+                       offset >> 4 & 3, offset >> 6 & 3);
+  }
+  if ((offset & 0x8000) != 0) return fmt::format("{}", offset);
+  const uint32_t keep = offset & kLaneMask;
+  const uint32_t set = offset >> 5 & kLaneMask;
+  const uint32_t flip = offset >> 10 & kLaneMask;
+  if (keep == kLaneMask && set == 0 && std::has_single_bit(flip)) {
+    return fmt::format("swizzle(SWAP,{})", flip);
+  }
+  if (keep == kLaneMask && set == 0 && flip > 0 && std::has_single_bit(flip + 1)) {
+    return fmt::format("swizzle(REVERSE,{})", flip + 1);
+  }
+  const uint32_t group = kLaneMask - keep + 1;
+  if (group > 1 && std::has_single_bit(group) && set < group && flip == 0) {
+    return fmt::format("swizzle(BROADCAST,{},{})", group, set);
+  }
+  return fmt::format("swizzle(BITMASK_PERM,\"{}\")", bitmask_text(keep, set, flip));
+}
 
 WaitCounts wait_counts(uint32_t immediate) {
   return {immediate >> 10 & 63, immediate & 7, immediate >> 4 & 63};

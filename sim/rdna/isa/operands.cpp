@@ -89,6 +89,8 @@ Result<Operand> source(Operand operand, uint32_t code, uint32_t allowed, uint32_
   }
   if (code < kScalarSourceEnd || is_hardware_value(code)) {
     if ((allowed & kScalarRegister) == 0) return barred("a scalar register");
+    // A lane mask, such as a carry, cannot be EXEC.
+    if (allowed == kScalarRegister && code >= kExecLow) return barred("EXEC or no register");
     if (code < kScalarSourceEnd) return scalar_register(operand, code);
     operand.kind = OperandKind::kHardware;
     operand.index = static_cast<uint16_t>(code);
@@ -158,17 +160,17 @@ Result<Operand> make_operand(std::string_view spec, uint32_t code, const Operand
     case 'd':
     case 'G':
       operand.destination = true;
-      return vector_register(operand, code, false);
+      return vector_register(operand, code, spec[2] == 'h');
     case 'D':
     case 'E':
     case 'e':
       operand.destination = true;
       if (spec[0] == 'E' && code >= kScalarSourceEnd) return wrong("no scalar destination");
+      if (context.encoding == Encoding::kSmem && code >= kM0) return wrong("M0 or EXEC as sdata");
       return scalar_register(operand, code);
     case 'V': return scalar_register(operand, kVccLow);
     case 'v': return vector_register(operand, code, spec[2] == 'h');
     case 'k':
-      operand.type = ConstantType::kB32;
       return literal_operand(operand, context.literal);
     case 'i':
       operand.kind = OperandKind::kImmediate;

@@ -67,22 +67,25 @@ std::string literal_text(const Operand& operand) {
   const auto word = static_cast<uint32_t>(
       operand.type == ConstantType::kF64 ? operand.bits >> 32 : operand.bits);
   uint32_t shown = word;
-  int64_t integer = static_cast<int32_t>(word);
   uint32_t pattern = word;
+  int64_t integer = static_cast<int32_t>(word);
   switch (operand.type) {
+    case ConstantType::kNone:
     case ConstantType::kF64: return fmt::format("0x{:x}", word);
     case ConstantType::kI64:
       return word <= 64 ? fmt::format("{}", word) : fmt::format("0x{:x}", word);
     case ConstantType::kF16:
-    case ConstantType::kBf16:
       pattern = shown = word & 0xffff;
       integer = static_cast<int16_t>(word & 0xffff);
       break;
-    case ConstantType::kI16:
-      shown = word & 0xffff;
+    case ConstantType::kBf16:
+      pattern = word & 0xffff;
       integer = static_cast<int16_t>(word & 0xffff);
       break;
-    default: break;
+    case ConstantType::kI16: shown = word & 0xffff; break;
+    case ConstantType::kB32:
+    case ConstantType::kPackedF16:
+    case ConstantType::kPackedBf16: break;
   }
   if (is_inline_int(integer)) return fmt::format("{}", integer);
   if (const char* name = float_name(pattern, operand.type)) return name;
@@ -111,7 +114,12 @@ std::string scalar_offset_text(const Operand& operand) {
 std::string with_modifiers(const Operand& operand) {
   std::string text = to_text(operand);
   if (operand.absolute) text = "|" + text + "|";
-  return operand.negate ? "-" + text : text;
+  if (!operand.negate) return text;
+  // "-4" would be the constant minus four.
+  const bool constant = operand.kind == OperandKind::kInlineInt ||
+                        operand.kind == OperandKind::kInlineFloat ||
+                        operand.kind == OperandKind::kLiteral;
+  return constant && !operand.absolute ? "neg(" + text + ")" : "-" + text;
 }
 
 void append_operands(std::string& text, std::span<const Operand> operands) {
@@ -192,7 +200,9 @@ void append_dpp(std::string& text, const Dpp& dpp) {
 }
 
 void append_memory(std::string& text, const Instruction& ins) {
-  if (ins.encoding != Encoding::kSmem && ins.offset != 0) {
+  if (ins.operation == Operation::ds_swizzle_b32) {
+    if (ins.offset != 0) text += " offset:" + swizzle_text(static_cast<uint32_t>(ins.offset));
+  } else if (ins.offset != 0) {
     text += fmt::format(" offset:{}", ins.offset);
   }
   if (ins.offset0 != 0) text += fmt::format(" offset0:{}", ins.offset0);

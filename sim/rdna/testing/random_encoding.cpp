@@ -199,9 +199,8 @@ void Generator::add_modifiers() {
     }
     if (chance(3) && (allowed & kFormClamp) != 0) words_[0] |= 1u << 15;
     if (chance(3) && !vop3p && (allowed & kFormOutputScale) != 0) words_[1] |= below(4) << 27;
-    const uint32_t entries = (allowed & kFormOpSelCount) >> kFormOpSelShift;
-    if (chance(2) && !vop3p && entries != 0 && !scalar_destination) {
-      words_[0] |= (below(16) & (entries == 2 ? 3u : (1u << (entries - 1)) - 1 + 8)) << 11;
+    if (chance(2) && !vop3p && !scalar_destination) {
+      words_[0] |= (below(16) & (allowed & kFormOpSelMask) >> kFormOpSelMaskShift) << 11;
     }
   }
   const bool flat = encoding_ == Encoding::kFlat || encoding_ == Encoding::kGlobal ||
@@ -230,7 +229,8 @@ Slot Generator::run() {
     case Encoding::kVopc: words_[0] = 0x7c000000 | number << 17; break;
     case Encoding::kVop3: words_[0] = 0xd4000000 | number << 16; break;
     case Encoding::kVop3p: words_[0] = 0xcc000000 | number << 16; break;
-    case Encoding::kVopd: words_[0] = 0xc8000000 | number << 22; break;
+    // Numbers past 15 exist in the Y half only; X then becomes another operation.
+    case Encoding::kVopd: words_[0] = 0xc8000000 | (number & 15) << 22; break;
     case Encoding::kDs: words_[0] = 0xd8000000 | number << 18; break;
     case Encoding::kFlat: words_[0] = 0xdc000000 | number << 18; break;
     case Encoding::kScratch: words_[0] = 0xdc010000 | number << 18; break;

@@ -55,7 +55,10 @@ void add_line(Disassembly& lines, const std::string& line) {
   DisassembledLine entry;
   entry.text = trimmed(line.substr(0, comment));
   std::stringstream words(line.substr(colon + 1));
-  for (std::string word; words >> word && word[0] != '<';) {
+  for (std::string word; words >> word && word[0] != '<' && word[0] != ';';) {
+    if (word.find_first_not_of("0123456789ABCDEF") != std::string::npos) {
+      throw std::runtime_error("cannot read this line of llvm-objdump: " + line);
+    }
     entry.dwords.push_back(static_cast<uint32_t>(std::stoul(word, nullptr, 16)));
   }
   lines.emplace(address, std::move(entry));
