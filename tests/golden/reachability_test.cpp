@@ -188,7 +188,7 @@ TEST(Reachability, EveryProperSubsetGivesTheCompleteLegacyChain) {
     EXPECT_EQ(counted, missing);
     EXPECT_EQ(logits_of(*model), legacy_logits) << subset;
     const auto totals = totals_by_op(*model);
-    for (const std::string& op : {"kMoeGroupedGemmBf16Weighted", "kMoeCombinePreweighted"}) {
+    for (const std::string op : {"kMoeGroupedGemmBf16Weighted", "kMoeCombinePreweighted"}) {
       const auto found = totals.find(op);
       EXPECT_TRUE(found == totals.end() || found->second.selected == 0) << op;
     }
