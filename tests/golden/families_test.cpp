@@ -1,5 +1,7 @@
 // Equal bits for every family: each supported model of the full reference folder, alone, in a batch
 // and cut into chunks.
+#include <fstream>
+
 #include "engine_fixture.hpp"
 #include "io/hf_config.hpp"
 #include "model/catalogue.hpp"
@@ -64,6 +66,26 @@ TEST(Families, EveryReferenceModelGivesEqualBitsAloneBatchedAndChunked) {
       expect_equal_bits(dir, numerics);
     }
   }
+}
+
+// The error of loading qwen2_moe, whose q, k and v have biases, with "qkv_bias": false.
+TEST(Families, ABiasThatTheConfigurationDoesNotAskForIsNamed) {
+  const std::filesystem::path source = full_oracle() / "models/qwen2_moe";
+  if (!std::filesystem::exists(source)) GTEST_SKIP() << source << " is not there";
+  const std::filesystem::path dir = std::filesystem::path(::testing::TempDir()) / "moe_bias_test";
+  std::filesystem::remove_all(dir);
+  std::filesystem::create_directories(dir);
+  std::filesystem::copy_file(source / "model.safetensors", dir / "model.safetensors");
+  std::ifstream original(source / "config.json");
+  std::string text((std::istreambuf_iterator<char>(original)), {});
+  text.insert(text.find('{') + 1, "\"qkv_bias\": false,");
+  std::ofstream(dir / "config.json") << text;
+  const auto loaded = engine::Engine::load(dir, {});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt);
+  EXPECT_NE(loaded.error().message.find("layers.0.self_attn.q_proj.bias"), std::string::npos)
+      << loaded.error().message;
+  std::filesystem::remove_all(dir);
 }
 
 }  // namespace
