@@ -145,16 +145,17 @@ TEST(CpuSampleTokens, HasTheReferenceTokensAndLogprobs) {
   }
 }
 
-TEST(CpuSampleTokens, ErrorNamesTheRow) {
+TEST(CpuSampleTokens, ARowWithoutFiniteLogitFailsAlone) {
   Matrix logits = Matrix::random(6, 301, 9);
   for (int64_t v = 0; v < 301; ++v) logits.at(3, v) = to_bf16(-INFINITY);
   std::vector<ops::SampleRow> rows(6);
   for (TestDevice& device : kernel_devices()) {
     std::vector<int32_t> tokens(6);
     const ops::SampleTokens op{logits.view(), const_array(rows), {}, array(tokens), 0, {}, {}, {}};
-    const Status status = run_on(device.opened, op);
-    ASSERT_FALSE(status.ok());
-    EXPECT_NE(status.error().message.find("row 3"), std::string::npos) << status.error().message;
+    ASSERT_TRUE(run_on(device.opened, op).ok());
+    for (size_t r = 0; r < tokens.size(); ++r) {
+      EXPECT_EQ(tokens[r] == ops::kNoToken, r == 3) << r;
+    }
   }
 }
 
