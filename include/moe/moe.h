@@ -155,7 +155,8 @@ typedef struct moe_sampling {
 /* What the model's generation_config.json asks for. model may be null: plain defaults. */
 MOE_API void moe_sampling_init(const moe_model* model, moe_sampling* sampling);
 
-/* Called for every token with the text that became certain (UTF-8, ended by a zero, often empty).
+/* Called for every token with the text that became certain (UTF-8, ended by a zero, often empty),
+ * and once more when the end of the answer sets held-back text free.
  * Returning 0 stops the answer. */
 typedef int (*moe_piece_callback)(int32_t token, const char* text, size_t text_bytes, void* user);
 

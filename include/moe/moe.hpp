@@ -134,7 +134,8 @@ struct LogitRows {
 struct Request {
   std::vector<int32_t> prompt;  // token ids; at least one, fewer than the context holds
   Sampling sampling;
-  // Called for every token; false ends this request with "abort". May be empty.
+  // Called for every token, and once more when the end of the answer sets held-back text free;
+  // false ends this request with "abort". Must not throw. May be empty.
   std::function<bool(const Piece&)> on_piece;
   // Called for every position of the prompt and of the answer but its last token. May be empty.
   std::function<void(const LogitRows&)> on_logits;
