@@ -19,7 +19,8 @@ constexpr uint32_t kSourceDpp8 = 233;
 constexpr uint32_t kSourceDpp8FetchInactive = 234;
 constexpr uint32_t kSourceDpp16 = 250;
 constexpr const char* kFix =
-    "compile for gfx1100 without inline assembly of this instruction, or add it to sim/rdna/isa/forms";
+    "compile for gfx1100 without inline assembly of this instruction, or add it to "
+    "sim/rdna/isa/forms";
 
 constexpr uint32_t bits(uint32_t word, int low, int count) {
   return (word >> low) & ((1u << count) - 1);
@@ -36,7 +37,7 @@ int source_number(char field) { return field == 'v' ? 1 : field - 'a'; }
 
 class Decoder {
  public:
-  Decoder(std::span<const uint32_t> words, uint64_t address) : words_(words) {
+  Decoder(std::span<const uint32_t> words, uint64_t address, Isa isa) : words_(words), isa_(isa) {
     ins_.address = address;
   }
   Result<Instruction> run();
@@ -54,9 +55,11 @@ class Decoder {
   Status read_flat_modifiers();
   Status check_unused(const Form& form, const Fields& fields) const;
   Status check_other_words() const;
+  Status check_dual() const;
   bool has_field(const Form& form, char letter) const;
 
   std::span<const uint32_t> words_;
+  Isa isa_;
   Instruction ins_;
   Fields fields_;
 };
@@ -101,8 +104,9 @@ Status Decoder::take_extra_words() {
     return false;
   };
   const uint32_t first = fields_.of('a');
-  const bool dpp = has_field(*ins_.form, 'a') && ins_.encoding != Encoding::kVopd &&
-                   (first == kSourceDpp16 || first == kSourceDpp8 || first == kSourceDpp8FetchInactive);
+  const bool dpp =
+      has_field(*ins_.form, 'a') && ins_.encoding != Encoding::kVopd &&
+      (first == kSourceDpp16 || first == kSourceDpp8 || first == kSourceDpp8FetchInactive);
   bool literal = source_is(kSourceLiteral) || has_field(*ins_.form, 'k');
   if (ins_.second_form != nullptr) {
     const Fields second = vopd_second_fields(ins_.dwords[0], ins_.dwords[1]);
@@ -209,6 +213,12 @@ Status Decoder::read_vop3p_modifiers() {
   if ((allowed & kFormPackedOpSel) == 0 && (m.op_sel != 0 || m.op_sel_hi != 7)) {
     return refuse("unknown modifier op_sel on a matrix operation");
   }
+  const uint32_t sources = has_field(*ins_.form, 'c') ? 7 : 3;
+  if ((m.op_sel & ~sources) != 0) return refuse("unknown modifier op_sel of a third source");
+  if ((m.neg_lo & ~allowed & kFormNegate) != 0 ||
+      (uint32_t{m.neg_hi} << kFormAbsoluteShift & ~allowed & kFormAbsolute) != 0) {
+    return refuse("unknown modifier neg_lo or neg_hi");
+  }
   const bool mixed = (allowed & kFormPackedOpSel) != 0 && (allowed & kFormPackedHigh) == 0;
   for (Operand& operand : ins_.operands) {
     if (!mixed || operand.kind == OperandKind::kNone || operand.destination) continue;
@@ -288,8 +298,21 @@ Status Decoder::check_other_words() const {
         return refuse("an immediate where none belongs");
       }
       return {};
-    default: return {};
+    default:
+      return {};
   }
+}
+
+// The one literal of a dual issue would be a single for one half and two halves for the other.
+Status Decoder::check_dual() const {
+  bool single = false;
+  bool packed = false;
+  for (const Operand& operand : ins_.used_operands()) {
+    if (operand.kind != OperandKind::kLiteral) continue;
+    single = single || operand.field == 'k';
+    packed = packed || operand.type == ConstantType::kPackedF16;
+  }
+  return single && packed ? refuse("one literal of two types") : Status{};
 }
 
 Status Decoder::read_modifiers() {
@@ -324,6 +347,9 @@ Result<Instruction> Decoder::run() {
   if (fields_.base_dwords == 2) TRY(take_dword());
   ins_.form = find_form(*encoding, fields_.opcode);
   if (ins_.form == nullptr) return refuse("unknown opcode");
+  if ((ins_.form->modifiers & kFormGfx115) != 0 && isa_ != Isa::kGfx115) {
+    return refuse("unknown opcode before gfx11.5");
+  }
   ins_.operation = ins_.second_operation = ins_.form->operation;
   Fields second;
   if (*encoding == Encoding::kVopd) {
@@ -337,7 +363,10 @@ Result<Instruction> Decoder::run() {
   TRY(take_extra_words());
   TRY(read_operands(*ins_.form, fields_));
   ins_.second_begin = ins_.operand_count;
-  if (ins_.second_form != nullptr) TRY(read_operands(*ins_.second_form, second));
+  if (ins_.second_form != nullptr) {
+    TRY(read_operands(*ins_.second_form, second));
+    TRY(check_dual());
+  }
   TRY(read_modifiers());
   TRY(check_other_words());
   return ins_;
@@ -345,17 +374,28 @@ Result<Instruction> Decoder::run() {
 
 }  // namespace
 
-Result<Instruction> decode(std::span<const uint32_t> words, uint64_t address) {
+std::optional<Isa> isa_of(std::string_view target) {
+  for (const char* name : {"gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx11-generic"}) {
+    if (target == name) return Isa::kGfx11;
+  }
+  for (const char* name : {"gfx1150", "gfx1151", "gfx1152"}) {
+    if (target == name) return Isa::kGfx115;
+  }
+  return std::nullopt;
+}
+
+Result<Instruction> decode(std::span<const uint32_t> words, uint64_t address, Isa isa) {
   if (words.empty()) {
     return corrupt(fmt::format("no code at 0x{:x}", address), "the code object is cut off");
   }
-  return Decoder(words, address).run();
+  return Decoder(words, address, isa).run();
 }
 
-Result<std::vector<Instruction>> decode_all(std::span<const uint32_t> words, uint64_t address) {
+Result<std::vector<Instruction>> decode_all(std::span<const uint32_t> words, uint64_t address,
+                                            Isa isa) {
   std::vector<Instruction> instructions;
   while (!words.empty()) {
-    instructions.push_back(TRY(decode(words, address)));
+    instructions.push_back(TRY(decode(words, address, isa)));
     const size_t used = instructions.back().dword_count;
     words = words.subspan(used);
     address += used * sizeof(uint32_t);

@@ -10,9 +10,12 @@ constexpr uint32_t bits(uint32_t word, int low, int count) {
 
 std::optional<Encoding> flat_segment(uint32_t first) {
   switch (bits(first, 16, 2)) {
-    case 0: return Encoding::kFlat;
-    case 1: return Encoding::kScratch;
-    case 2: return Encoding::kGlobal;
+    case 0:
+      return Encoding::kFlat;
+    case 1:
+      return Encoding::kScratch;
+    case 2:
+      return Encoding::kGlobal;
   }
   return std::nullopt;
 }
@@ -128,12 +131,18 @@ std::optional<Encoding> encoding_of(uint32_t first) {
     return (first >> 28) == 0xb ? Encoding::kSopk : Encoding::kSop2;
   }
   switch (first >> 26) {
-    case 0x32: return Encoding::kVopd;
-    case 0x35: return Encoding::kVop3;
-    case 0x36: return Encoding::kDs;
-    case 0x37: return flat_segment(first);
-    case 0x38: return Encoding::kMubuf;
-    case 0x3d: return Encoding::kSmem;
+    case 0x32:
+      return Encoding::kVopd;
+    case 0x35:
+      return Encoding::kVop3;
+    case 0x36:
+      return Encoding::kDs;
+    case 0x37:
+      return flat_segment(first);
+    case 0x38:
+      return Encoding::kMubuf;
+    case 0x3d:
+      return Encoding::kSmem;
   }
   if ((first >> 24) == 0xcc && bits(first, 23, 1) == 0) return Encoding::kVop3p;
   return std::nullopt;
@@ -146,18 +155,21 @@ Fields fields_of(Encoding encoding, uint32_t first, uint32_t second) {
     case Encoding::kSopc:
     case Encoding::kSopk:
     case Encoding::kSopp:
-    case Encoding::kSmem: return scalar_fields(encoding, first, second);
+    case Encoding::kSmem:
+      return scalar_fields(encoding, first, second);
     case Encoding::kVop1:
     case Encoding::kVop2:
     case Encoding::kVopc:
     case Encoding::kVop3:
     case Encoding::kVop3p:
-    case Encoding::kVopd: return vector_fields(encoding, first, second);
+    case Encoding::kVopd:
+      return vector_fields(encoding, first, second);
     case Encoding::kDs:
     case Encoding::kFlat:
     case Encoding::kGlobal:
     case Encoding::kScratch:
-    case Encoding::kMubuf: return memory_fields(encoding, first, second);
+    case Encoding::kMubuf:
+      return memory_fields(encoding, first, second);
   }
   return {};
 }

@@ -13,8 +13,8 @@ namespace moe::sim::rdna {
 
 struct Fields {
   uint32_t opcode = 0;
-  uint8_t base_dwords = 1;        // without literal or DPP word
-  std::string_view present;       // letters of the fields that this encoding has
+  uint8_t base_dwords = 1;   // without literal or DPP word
+  std::string_view present;  // letters of the fields that this encoding has
   std::array<uint32_t, 128> value{};
 
   uint32_t of(char letter) const { return value[static_cast<size_t>(letter) & 127]; }

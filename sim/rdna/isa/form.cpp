@@ -105,39 +105,56 @@ constexpr std::string_view kOperationNames[] = {
 
 std::span<const Form> forms_of(Encoding encoding) {
   switch (encoding) {
-    case Encoding::kSop1: return kSop1;
-    case Encoding::kSop2: return kSop2;
-    case Encoding::kSopc: return kSopc;
-    case Encoding::kSopk: return kSopk;
-    case Encoding::kSopp: return kSopp;
-    case Encoding::kSmem: return kSmem;
-    case Encoding::kVop1: return kVop1;
-    case Encoding::kVop2: return kVop2;
-    case Encoding::kVopc: return kVopc;
-    case Encoding::kVop3: return kVop3;
-    case Encoding::kVop3p: return kVop3p;
-    case Encoding::kVopd: return kVopd;
-    case Encoding::kDs: return kDs;
-    case Encoding::kFlat: return kFlat;
-    case Encoding::kGlobal: return kGlobal;
-    case Encoding::kScratch: return kScratch;
-    case Encoding::kMubuf: return kMubuf;
+    case Encoding::kSop1:
+      return kSop1;
+    case Encoding::kSop2:
+      return kSop2;
+    case Encoding::kSopc:
+      return kSopc;
+    case Encoding::kSopk:
+      return kSopk;
+    case Encoding::kSopp:
+      return kSopp;
+    case Encoding::kSmem:
+      return kSmem;
+    case Encoding::kVop1:
+      return kVop1;
+    case Encoding::kVop2:
+      return kVop2;
+    case Encoding::kVopc:
+      return kVopc;
+    case Encoding::kVop3:
+      return kVop3;
+    case Encoding::kVop3p:
+      return kVop3p;
+    case Encoding::kVopd:
+      return kVopd;
+    case Encoding::kDs:
+      return kDs;
+    case Encoding::kFlat:
+      return kFlat;
+    case Encoding::kGlobal:
+      return kGlobal;
+    case Encoding::kScratch:
+      return kScratch;
+    case Encoding::kMubuf:
+      return kMubuf;
   }
   return {};
 }
 
 const Form* find_form(Encoding encoding, uint32_t number) {
   const std::span<const Form> forms = forms_of(encoding);
-  const auto found = std::lower_bound(
-      forms.begin(), forms.end(), number,
-      [](const Form& form, uint32_t wanted) { return form.number < wanted; });
+  const auto found =
+      std::lower_bound(forms.begin(), forms.end(), number,
+                       [](const Form& form, uint32_t wanted) { return form.number < wanted; });
   return found != forms.end() && found->number == number ? &*found : nullptr;
 }
 
 std::string_view encoding_name(Encoding encoding) {
   constexpr std::array<std::string_view, kEncodingCount> kNames = {
-      "SOP1", "SOP2", "SOPC", "SOPK",  "SOPP", "SMEM", "VOP1",   "VOP2",    "VOPC",
-      "VOP3", "VOP3P", "VOPD", "DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF"};
+      "SOP1", "SOP2",  "SOPC", "SOPK", "SOPP", "SMEM",   "VOP1",    "VOP2", "VOPC",
+      "VOP3", "VOP3P", "VOPD", "DS",   "FLAT", "GLOBAL", "SCRATCH", "MUBUF"};
   return kNames[static_cast<size_t>(encoding)];
 }
 

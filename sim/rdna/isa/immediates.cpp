@@ -60,10 +60,18 @@ std::string depctr_text(uint32_t value) {
 }
 
 const char* delay_name(uint32_t id) {
-  constexpr const char* kNames[] = {
-      "", "VALU_DEP_1", "VALU_DEP_2", "VALU_DEP_3", "VALU_DEP_4", "TRANS32_DEP_1",
-      "TRANS32_DEP_2", "TRANS32_DEP_3", "FMA_ACCUM_CYCLE_1", "SALU_CYCLE_1", "SALU_CYCLE_2",
-      "SALU_CYCLE_3"};
+  constexpr const char* kNames[] = {"",
+                                    "VALU_DEP_1",
+                                    "VALU_DEP_2",
+                                    "VALU_DEP_3",
+                                    "VALU_DEP_4",
+                                    "TRANS32_DEP_1",
+                                    "TRANS32_DEP_2",
+                                    "TRANS32_DEP_3",
+                                    "FMA_ACCUM_CYCLE_1",
+                                    "SALU_CYCLE_1",
+                                    "SALU_CYCLE_2",
+                                    "SALU_CYCLE_3"};
   return id < std::size(kNames) ? kNames[id] : "/* invalid instid value */";
 }
 
@@ -88,10 +96,10 @@ struct NumberName {
 
 const char* message_name(uint32_t id) {
   constexpr NumberName kNames[] = {
-      {1, "MSG_INTERRUPT"},          {2, "MSG_HS_TESSFACTOR"},    {3, "MSG_DEALLOC_VGPRS"},
-      {5, "MSG_STALL_WAVE_GEN"},     {6, "MSG_HALT_WAVES"},       {9, "MSG_GS_ALLOC_REQ"},
-      {128, "MSG_RTN_GET_DOORBELL"}, {129, "MSG_RTN_GET_DDID"},   {130, "MSG_RTN_GET_TMA"},
-      {131, "MSG_RTN_GET_REALTIME"}, {132, "MSG_RTN_SAVE_WAVE"},  {133, "MSG_RTN_GET_TBA"},
+      {1, "MSG_INTERRUPT"},          {2, "MSG_HS_TESSFACTOR"},   {3, "MSG_DEALLOC_VGPRS"},
+      {5, "MSG_STALL_WAVE_GEN"},     {6, "MSG_HALT_WAVES"},      {9, "MSG_GS_ALLOC_REQ"},
+      {128, "MSG_RTN_GET_DOORBELL"}, {129, "MSG_RTN_GET_DDID"},  {130, "MSG_RTN_GET_TMA"},
+      {131, "MSG_RTN_GET_REALTIME"}, {132, "MSG_RTN_SAVE_WAVE"}, {133, "MSG_RTN_GET_TBA"},
       {134, "MSG_RTN_GET_TBA_TO_PC"}};
   for (const NumberName& entry : kNames) {
     if (entry.number == id) return entry.name;
@@ -180,14 +188,22 @@ WaitCounts wait_counts(uint32_t immediate) {
 
 std::string immediate_text(char type, uint32_t value) {
   switch (type) {
-    case 'h': return fmt::format("0x{:x}", value);
-    case 'b': return fmt::format("{}", value);
-    case 'e': return value == 0 ? std::string() : fmt::format("{}", value);
-    case 'w': return waitcnt_text(value);
-    case 'p': return depctr_text(value);
-    case 'y': return delay_text(value);
-    case 'g': return message_text(value);
-    case 'r': return register_text(value);
+    case 'h':
+      return fmt::format("0x{:x}", value);
+    case 'b':
+      return fmt::format("{}", value);
+    case 'e':
+      return value == 0 ? std::string() : fmt::format("{}", value);
+    case 'w':
+      return waitcnt_text(value);
+    case 'p':
+      return depctr_text(value);
+    case 'y':
+      return delay_text(value);
+    case 'g':
+      return message_text(value);
+    case 'r':
+      return register_text(value);
     default:
       return value <= kMaxInlineInt ? fmt::format("{}", value) : fmt::format("0x{:x}", value);
   }

@@ -17,8 +17,23 @@ enum class Operation : uint16_t {
 };
 
 enum class Encoding : uint8_t {
-  kSop1, kSop2, kSopc, kSopk, kSopp, kSmem, kVop1, kVop2, kVopc, kVop3, kVop3p, kVopd,
-  kDs, kFlat, kGlobal, kScratch, kMubuf,
+  kSop1,
+  kSop2,
+  kSopc,
+  kSopk,
+  kSopp,
+  kSmem,
+  kVop1,
+  kVop2,
+  kVopc,
+  kVop3,
+  kVop3p,
+  kVopd,
+  kDs,
+  kFlat,
+  kGlobal,
+  kScratch,
+  kMubuf,
 };
 inline constexpr size_t kEncodingCount = 17;
 
@@ -36,7 +51,15 @@ enum class OperandKind : uint8_t {
 
 // How an operand reads a constant; for registers it only says how wide one element is.
 enum class ConstantType : uint8_t {
-  kNone, kB32, kF16, kI16, kBf16, kPackedF16, kPackedBf16, kI64, kF64,
+  kNone,
+  kB32,
+  kF16,
+  kI16,
+  kBf16,
+  kPackedF16,
+  kPackedBf16,
+  kI64,
+  kF64,
 };
 
 inline constexpr uint16_t kVccLow = 106;

@@ -8,7 +8,13 @@
 namespace moe::sim::rdna {
 namespace {
 
-enum Allowed : uint32_t { kVector = 1, kScalarRegister = 2, kInline = 4, kLiteralWord = 8, kLowHalf = 16 };
+enum Allowed : uint32_t {
+  kVector = 1,
+  kScalarRegister = 2,
+  kInline = 4,
+  kLiteralWord = 8,
+  kLowHalf = 16
+};
 
 constexpr uint32_t kScalarRegisters = 106;  // s0..s105
 constexpr uint32_t kInlineIntFirst = 128;
@@ -27,15 +33,24 @@ uint32_t digit(char c) {
 
 ConstantType constant_type(char letter) {
   switch (letter) {
-    case 'w': return ConstantType::kB32;
-    case 'h': return ConstantType::kF16;
-    case 's': return ConstantType::kI16;
-    case 'b': return ConstantType::kBf16;
-    case 'p': return ConstantType::kPackedF16;
-    case 'q': return ConstantType::kPackedBf16;
-    case 'l': return ConstantType::kI64;
-    case 'd': return ConstantType::kF64;
-    default: return ConstantType::kNone;
+    case 'w':
+      return ConstantType::kB32;
+    case 'h':
+      return ConstantType::kF16;
+    case 's':
+      return ConstantType::kI16;
+    case 'b':
+      return ConstantType::kBf16;
+    case 'p':
+      return ConstantType::kPackedF16;
+    case 'q':
+      return ConstantType::kPackedBf16;
+    case 'l':
+      return ConstantType::kI64;
+    case 'd':
+      return ConstantType::kF64;
+    default:
+      return ConstantType::kNone;
   }
 }
 
@@ -168,8 +183,10 @@ Result<Operand> make_operand(std::string_view spec, uint32_t code, const Operand
       if (spec[0] == 'E' && code >= kScalarSourceEnd) return wrong("no scalar destination");
       if (context.encoding == Encoding::kSmem && code >= kM0) return wrong("M0 or EXEC as sdata");
       return scalar_register(operand, code);
-    case 'V': return scalar_register(operand, kVccLow);
-    case 'v': return vector_register(operand, code, spec[2] == 'h');
+    case 'V':
+      return scalar_register(operand, kVccLow);
+    case 'v':
+      return vector_register(operand, code, spec[2] == 'h');
     case 'k':
       return literal_operand(operand, context.literal);
     case 'i':
@@ -189,13 +206,16 @@ Result<Operand> make_operand(std::string_view spec, uint32_t code, const Operand
       if (context.encoding == Encoding::kSmem) return scalar_register(operand, code);
       return memory ? flat_address(operand, code, context) : vector_register(operand, code, false);
     case 'y':
-    case 'z': return vector_register(operand, code, false);
-    case 'w': return scalar_base(operand, code, context);
+    case 'z':
+      return vector_register(operand, code, false);
+    case 'w':
+      return scalar_base(operand, code, context);
     case 'b':
       // The second source of a DPP form cannot be scalar before gfx11.5.
       if (context.dpp && code < kSourceVgpr0) return wrong("a scalar second source with DPP");
       break;
-    default: break;
+    default:
+      break;
   }
   return source(operand, code, allowed, context.literal);
 }
@@ -212,24 +232,28 @@ uint64_t inline_float_bits(uint32_t code, ConstantType type) {
   switch (type) {
     case ConstantType::kF16:
     case ConstantType::kI16:
-    case ConstantType::kPackedF16: return kHalf[i];
+    case ConstantType::kPackedF16:
+      return kHalf[i];
     case ConstantType::kBf16:
-    case ConstantType::kPackedBf16: return kSingle[i] >> 16;
+    case ConstantType::kPackedBf16:
+      return kSingle[i] >> 16;
     case ConstantType::kI64:
-    case ConstantType::kF64: return kDouble[i];
+    case ConstantType::kF64:
+      return kDouble[i];
     case ConstantType::kB32:
-    case ConstantType::kNone: return kSingle[i];
+    case ConstantType::kNone:
+      return kSingle[i];
   }
   return 0;
 }
 
 bool is_known_dpp_control(uint32_t control) {
-  if (control <= 0xff) return true;                         // quad_perm
-  if (control >= 0x101 && control <= 0x12f) {               // row_shl, row_shr, row_ror
+  if (control <= 0xff) return true;            // quad_perm
+  if (control >= 0x101 && control <= 0x12f) {  // row_shl, row_shr, row_ror
     return (control & 15) != 0;
   }
-  if (control == 0x140 || control == 0x141) return true;    // row_mirror, row_half_mirror
-  return control >= 0x150 && control <= 0x16f;              // row_share, row_xmask
+  if (control == 0x140 || control == 0x141) return true;  // row_mirror, row_half_mirror
+  return control >= 0x150 && control <= 0x16f;            // row_share, row_xmask
 }
 
 }  // namespace moe::sim::rdna

@@ -11,8 +11,8 @@
 namespace moe::sim::rdna {
 namespace {
 
-constexpr const char* kInlineFloatNames[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0",
-                                             "-2.0", "4.0", "-4.0", "0.15915494"};
+constexpr const char* kInlineFloatNames[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
+                                             "-2.0", "4.0",  "-4.0", "0.15915494"};
 constexpr uint32_t kInlineFloatFirst = 240;
 constexpr uint32_t kInverseTwoPi = 248;
 
@@ -36,13 +36,20 @@ std::string scalar_name(uint32_t index, uint32_t count) {
 
 const char* hardware_name(uint32_t index) {
   switch (index) {
-    case 235: return "src_shared_base";
-    case 236: return "src_shared_limit";
-    case 237: return "src_private_base";
-    case 238: return "src_private_limit";
-    case 251: return "src_vccz";
-    case 252: return "src_execz";
-    default: return "src_scc";
+    case 235:
+      return "src_shared_base";
+    case 236:
+      return "src_shared_limit";
+    case 237:
+      return "src_private_base";
+    case 238:
+      return "src_private_limit";
+    case 251:
+      return "src_vccz";
+    case 252:
+      return "src_execz";
+    default:
+      return "src_scc";
   }
 }
 
@@ -64,14 +71,15 @@ const char* float_name(uint32_t pattern, ConstantType type) {
 bool is_inline_int(int64_t value) { return value >= -16 && value <= 64; }
 
 std::string literal_text(const Operand& operand) {
-  const auto word = static_cast<uint32_t>(
-      operand.type == ConstantType::kF64 ? operand.bits >> 32 : operand.bits);
+  const auto word =
+      static_cast<uint32_t>(operand.type == ConstantType::kF64 ? operand.bits >> 32 : operand.bits);
   uint32_t shown = word;
   uint32_t pattern = word;
   int64_t integer = static_cast<int32_t>(word);
   switch (operand.type) {
     case ConstantType::kNone:
-    case ConstantType::kF64: return fmt::format("0x{:x}", word);
+    case ConstantType::kF64:
+      return fmt::format("0x{:x}", word);
     case ConstantType::kI64:
       return word <= 64 ? fmt::format("{}", word) : fmt::format("0x{:x}", word);
     case ConstantType::kF16:
@@ -82,10 +90,13 @@ std::string literal_text(const Operand& operand) {
       pattern = word & 0xffff;
       integer = static_cast<int16_t>(word & 0xffff);
       break;
-    case ConstantType::kI16: shown = word & 0xffff; break;
+    case ConstantType::kI16:
+      shown = word & 0xffff;
+      break;
     case ConstantType::kB32:
     case ConstantType::kPackedF16:
-    case ConstantType::kPackedBf16: break;
+    case ConstantType::kPackedBf16:
+      break;
   }
   if (is_inline_int(integer)) return fmt::format("{}", integer);
   if (const char* name = float_name(pattern, operand.type)) return name;
@@ -157,10 +168,13 @@ void append_packed(std::string& text, const Instruction& ins) {
   const uint32_t allowed = ins.form->modifiers;
   const bool selects = (allowed & kFormPackedOpSel) != 0;
   const bool mixed = selects && (allowed & kFormPackedHigh) == 0;
-  if (selects && m.op_sel != 0) text += bit_list("op_sel", m.op_sel, 3);
-  if (selects && m.op_sel_hi != (mixed ? 0 : 7)) text += bit_list("op_sel_hi", m.op_sel_hi, 3);
-  if (!mixed && m.neg_lo != 0) text += bit_list("neg_lo", m.neg_lo, 3);
-  if (!mixed && m.neg_hi != 0) text += bit_list("neg_hi", m.neg_hi, 3);
+  const uint32_t count = ins.operand_count - 1u;
+  const uint32_t all = (1u << count) - 1;
+  const uint32_t high = m.op_sel_hi & all;
+  if (selects && m.op_sel != 0) text += bit_list("op_sel", m.op_sel, count);
+  if (selects && high != (mixed ? 0 : all)) text += bit_list("op_sel_hi", high, count);
+  if (!mixed && m.neg_lo != 0) text += bit_list("neg_lo", m.neg_lo, count);
+  if (!mixed && m.neg_hi != 0) text += bit_list("neg_hi", m.neg_hi, count);
 }
 
 std::string dpp_control_text(uint32_t control) {
@@ -236,14 +250,22 @@ std::string dual_text(const Instruction& ins) {
 
 std::string to_text(const Operand& operand) {
   switch (operand.kind) {
-    case OperandKind::kNone: return {};
-    case OperandKind::kVgpr: return register_group("v", operand.index, operand.registers);
-    case OperandKind::kScalar: return scalar_name(operand.index, operand.registers);
-    case OperandKind::kHardware: return hardware_name(operand.index);
-    case OperandKind::kInlineInt: return fmt::format("{}", static_cast<int64_t>(operand.bits));
-    case OperandKind::kInlineFloat: return inline_float_text(operand);
-    case OperandKind::kLiteral: return literal_text(operand);
-    case OperandKind::kOff: return "off";
+    case OperandKind::kNone:
+      return {};
+    case OperandKind::kVgpr:
+      return register_group("v", operand.index, operand.registers);
+    case OperandKind::kScalar:
+      return scalar_name(operand.index, operand.registers);
+    case OperandKind::kHardware:
+      return hardware_name(operand.index);
+    case OperandKind::kInlineInt:
+      return fmt::format("{}", static_cast<int64_t>(operand.bits));
+    case OperandKind::kInlineFloat:
+      return inline_float_text(operand);
+    case OperandKind::kLiteral:
+      return literal_text(operand);
+    case OperandKind::kOff:
+      return "off";
     case OperandKind::kImmediate:
       if (operand.field == 'o') return scalar_offset_text(operand);
       return immediate_text(static_cast<char>(operand.index), static_cast<uint32_t>(operand.bits));

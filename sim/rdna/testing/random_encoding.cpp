@@ -72,8 +72,8 @@ uint32_t Generator::source(uint32_t count, uint32_t allowed) {
 }
 
 uint32_t Generator::literal() {
-  constexpr uint32_t kKnown[] = {0x3f000000, 0x3800, 0x40, 0xffffffff, 0xfffffff0, 0x3e22f983,
-                                 0x3118,     0x3f80, 0xc400, 0x41,     0xbf80};
+  constexpr uint32_t kKnown[] = {0x3f000000, 0x3800, 0x40,   0xffffffff, 0xfffffff0, 0x3e22f983,
+                                 0x3118,     0x3f80, 0xc400, 0x41,       0xbf80};
   if (below(2) == 0) return kKnown[below(std::size(kKnown))];
   return static_cast<uint32_t>(random_());
 }
@@ -94,22 +94,49 @@ void Generator::place(char field, uint32_t value) {
         first |= value << 17;
       }
       break;
-    case 'D': first |= value << (encoding_ == Encoding::kSmem ? 6 : 16); break;
-    case 'e': first |= value << 8; break;
-    case 'a': (vop3 ? second : first) |= value; break;
-    case 'b': second |= value << 9; break;
-    case 'c': second |= value << 18; break;
-    case 'v': first |= value << 9; break;
-    case 's': first |= value; break;
-    case 't': first |= value << 8; break;
-    case 'i': first |= value; break;
-    case 'x': (encoding_ == Encoding::kSmem ? first : second) |=
-              encoding_ == Encoding::kSmem ? value / 2 : value; break;
-    case 'y': second |= value << 8; break;
+    case 'D':
+      first |= value << (encoding_ == Encoding::kSmem ? 6 : 16);
+      break;
+    case 'e':
+      first |= value << 8;
+      break;
+    case 'a':
+      (vop3 ? second : first) |= value;
+      break;
+    case 'b':
+      second |= value << 9;
+      break;
+    case 'c':
+      second |= value << 18;
+      break;
+    case 'v':
+      first |= value << 9;
+      break;
+    case 's':
+      first |= value;
+      break;
+    case 't':
+      first |= value << 8;
+      break;
+    case 'i':
+      first |= value;
+      break;
+    case 'x':
+      (encoding_ == Encoding::kSmem ? first : second) |=
+          encoding_ == Encoding::kSmem ? value / 2 : value;
+      break;
+    case 'y':
+      second |= value << 8;
+      break;
     case 'z':
-    case 'w': second |= value << 16; break;
-    case 'o': second |= value; break;
-    default: break;
+    case 'w':
+      second |= value << 16;
+      break;
+    case 'o':
+      second |= value;
+      break;
+    default:
+      break;
   }
 }
 
@@ -127,18 +154,26 @@ void Generator::fill_fields() {
       case 'b':
       case 'c':
       case 's':
-      case 't': place(field, source(count, allowed & (field >= 's' ? 14u : 31u))); break;
+      case 't':
+        place(field, source(count, allowed & (field >= 's' ? 14u : 31u)));
+        break;
       case 'D':
       case 'E':
-      case 'e': place(field, scalar(count)); break;
+      case 'e':
+        place(field, scalar(count));
+        break;
       case 'G':
         if (chance(2)) {
           words_[0] |= 1u << 14;
           place(field, below(257 - count));
         }
         break;
-      case 'i': place(field, below(2) == 0 ? below(80) : below(65536)); break;
-      case 'k': needs_literal_ = true; break;
+      case 'i':
+        place(field, below(2) == 0 ? below(80) : below(65536));
+        break;
+      case 'k':
+        needs_literal_ = true;
+        break;
       case 'w':
         if (flat || no_saddr) {
           place(field, 124);
@@ -163,8 +198,11 @@ void Generator::fill_fields() {
         }
         place(field, below(255));
         break;
-      case 'V': break;
-      default: place(field, below(form_.operands[i + 2] == 'h' ? 120 : 257 - count)); break;
+      case 'V':
+        break;
+      default:
+        place(field, below(form_.operands[i + 2] == 'h' ? 120 : 257 - count));
+        break;
     }
   }
   if (flat) words_[1] |= 124u << 16;
@@ -205,7 +243,8 @@ void Generator::add_modifiers() {
   }
   const bool flat = encoding_ == Encoding::kFlat || encoding_ == Encoding::kGlobal ||
                     encoding_ == Encoding::kScratch;
-  if (flat && chance(2)) words_[0] |= flat && encoding_ == Encoding::kFlat ? below(4096) : below(8192);
+  if (flat && chance(2))
+    words_[0] |= flat && encoding_ == Encoding::kFlat ? below(4096) : below(8192);
   const bool atomic = form_.operands.find('G') != std::string_view::npos;
   if (flat && chance(3)) words_[0] |= (below(2) << 15 | below(2) << 13);
   if (flat && !atomic && chance(3)) words_[0] |= 1u << 14;
@@ -218,24 +257,58 @@ void Generator::add_modifiers() {
 Slot Generator::run() {
   const uint32_t number = form_.number;
   switch (encoding_) {
-    case Encoding::kSop1: words_[0] = 0xbe800000 | number << 8; break;
-    case Encoding::kSop2: words_[0] = 0x80000000 | number << 23; break;
-    case Encoding::kSopc: words_[0] = 0xbf000000 | number << 16; break;
-    case Encoding::kSopk: words_[0] = 0xb0000000 | number << 23; break;
-    case Encoding::kSopp: words_[0] = 0xbf800000 | number << 16; break;
-    case Encoding::kSmem: words_[0] = 0xf4000000 | number << 18; break;
-    case Encoding::kVop1: words_[0] = 0x7e000000 | number << 9; break;
-    case Encoding::kVop2: words_[0] = number << 25; break;
-    case Encoding::kVopc: words_[0] = 0x7c000000 | number << 17; break;
-    case Encoding::kVop3: words_[0] = 0xd4000000 | number << 16; break;
-    case Encoding::kVop3p: words_[0] = 0xcc000000 | number << 16; break;
+    case Encoding::kSop1:
+      words_[0] = 0xbe800000 | number << 8;
+      break;
+    case Encoding::kSop2:
+      words_[0] = 0x80000000 | number << 23;
+      break;
+    case Encoding::kSopc:
+      words_[0] = 0xbf000000 | number << 16;
+      break;
+    case Encoding::kSopk:
+      words_[0] = 0xb0000000 | number << 23;
+      break;
+    case Encoding::kSopp:
+      words_[0] = 0xbf800000 | number << 16;
+      break;
+    case Encoding::kSmem:
+      words_[0] = 0xf4000000 | number << 18;
+      break;
+    case Encoding::kVop1:
+      words_[0] = 0x7e000000 | number << 9;
+      break;
+    case Encoding::kVop2:
+      words_[0] = number << 25;
+      break;
+    case Encoding::kVopc:
+      words_[0] = 0x7c000000 | number << 17;
+      break;
+    case Encoding::kVop3:
+      words_[0] = 0xd4000000 | number << 16;
+      break;
+    case Encoding::kVop3p:
+      words_[0] = 0xcc000000 | number << 16;
+      break;
     // Numbers past 15 exist in the Y half only; X then becomes another operation.
-    case Encoding::kVopd: words_[0] = 0xc8000000 | (number & 15) << 22; break;
-    case Encoding::kDs: words_[0] = 0xd8000000 | number << 18; break;
-    case Encoding::kFlat: words_[0] = 0xdc000000 | number << 18; break;
-    case Encoding::kScratch: words_[0] = 0xdc010000 | number << 18; break;
-    case Encoding::kGlobal: words_[0] = 0xdc020000 | number << 18; break;
-    case Encoding::kMubuf: words_[0] = 0xe0000000 | number << 18; break;
+    case Encoding::kVopd:
+      words_[0] = 0xc8000000 | (number & 15) << 22;
+      break;
+    case Encoding::kDs:
+      words_[0] = 0xd8000000 | number << 18;
+      break;
+    case Encoding::kFlat:
+      words_[0] = 0xdc000000 | number << 18;
+      break;
+    case Encoding::kScratch:
+      words_[0] = 0xdc010000 | number << 18;
+      break;
+    case Encoding::kGlobal:
+      words_[0] = 0xdc020000 | number << 18;
+      break;
+    case Encoding::kMubuf:
+      words_[0] = 0xe0000000 | number << 18;
+      break;
   }
   base_dwords_ = (words_[0] >> 30) == 3 ? 2 : 1;
   if (base_dwords_ == 2) words_[1] = 0;
@@ -251,7 +324,8 @@ Slot Generator::run() {
     source_word = (source_word & ~0x1ffu) | (kind == 0 ? 233 + below(2) : 250);
     uint32_t word = static_cast<uint32_t>(random_());
     if (kind != 0) {
-      constexpr uint32_t kControls[] = {0x1b, 0xe4, 0x101, 0x11f, 0x121, 0x140, 0x141, 0x150, 0x16f};
+      constexpr uint32_t kControls[] = {0x1b,  0xe4,  0x101, 0x11f, 0x121,
+                                        0x140, 0x141, 0x150, 0x16f};
       word = (word & 0xff0c00ffu) | kControls[below(9)] << 8;
       if (base_dwords_ == 1) {
         const uint32_t n = form_.modifiers & below(64);

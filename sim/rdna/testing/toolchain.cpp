@@ -84,12 +84,15 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, ignored);
 }
 
-std::string ScratchFolder::file(std::string_view name) const { return fmt::format("{}/{}", path_, name); }
+std::string ScratchFolder::file(std::string_view name) const {
+  return fmt::format("{}/{}", path_, name);
+}
 
 std::vector<std::byte> compile_hip(const ScratchFolder& folder, const std::string& source,
                                    const std::string& target, const std::string& extra_flags) {
   const std::string output = folder.file("kernel." + target + ".hsaco");
-  run(fmt::format("clang-19 -x hip --cuda-device-only --offload-arch={} -nogpulib -nogpuinc -O3 "
+  run(
+      fmt::format("clang-19 -x hip --cuda-device-only --offload-arch={} -nogpulib -nogpuinc -O3 "
                   "-std=c++20 -mcode-object-version=5 --no-gpu-bundle-output {} '{}' -o '{}'",
                   target, extra_flags, source, output));
   return read_bytes(output);

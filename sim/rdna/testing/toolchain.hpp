@@ -35,7 +35,8 @@ class ScratchFolder {
 // Each throws std::runtime_error with the program's output when it fails.
 std::vector<std::byte> compile_hip(const ScratchFolder& folder, const std::string& source,
                                    const std::string& target, const std::string& extra_flags = {});
-std::string assemble(const ScratchFolder& folder, const std::string& text, const std::string& target);
+std::string assemble(const ScratchFolder& folder, const std::string& text,
+                     const std::string& target);
 Disassembly disassemble(const std::string& object_path, const std::string& target);
 
 std::vector<std::byte> read_bytes(const std::string& path);
