@@ -187,7 +187,8 @@ Result<RequestId> Engine::submit(Request request) {
   for (size_t i = 0; i < request.prompt.size(); ++i) {
     if (request.prompt[i] >= 0 && request.prompt[i] < vocab) continue;
     return invalid_argument(fmt::format("prompt token {} has id {}, the vocabulary has ids 0 to {}",
-                                        i, request.prompt[i], vocab - 1));
+                                        i, request.prompt[i], vocab - 1),
+                            "make the ids with this model's own tokenizer");
   }
   const auto prompt_tokens = static_cast<int64_t>(request.prompt.size());
   if (prompt_tokens >= state.context) {
