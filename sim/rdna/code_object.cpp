@@ -278,7 +278,7 @@ const Kernel* CodeObject::find_kernel(std::string_view name) const {
 
 std::vector<uint32_t> CodeObject::code_words(uint64_t address, uint64_t bytes) const {
   for (const LoadedSegment& segment : segments) {
-    if (!segment.executable || address < segment.address) continue;
+    if (bytes < sizeof(uint32_t) || !segment.executable || address < segment.address) continue;
     const uint64_t offset = address - segment.address;
     if (offset > segment.bytes.size() || bytes > segment.bytes.size() - offset) continue;
     std::vector<uint32_t> words(bytes / sizeof(uint32_t));

@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto object = parse_code_object({reinterpret_cast<const std::byte*>(data), size}, "input");
   if (object.ok()) check_object(*object);
   std::vector<uint32_t> words(size / sizeof(uint32_t));
-  std::memcpy(words.data(), data, words.size() * sizeof(uint32_t));
+  if (!words.empty()) std::memcpy(words.data(), data, words.size() * sizeof(uint32_t));
   decode_words(words);
   return 0;
 }

@@ -127,17 +127,16 @@ Status Decoder::take_extra_words() {
 }
 
 Result<Operand> Decoder::read_operand(std::string_view spec, const Fields& fields) {
-  OperandContext context{.encoding = ins_.encoding,
-                         .literal = ins_.literal,
-                         .first = ins_.dwords[0],
-                         .second = ins_.dwords[1],
-                         .dpp_source = false,
-                         .dpp = ins_.dpp.kind != DppKind::kNone};
+  const bool dpp = ins_.dpp.kind != DppKind::kNone;
+  // The second source of a DPP form of VOP3 may be scalar from gfx11.5 on.
+  const bool vector_second = dpp && (isa_ == Isa::kGfx11 || ins_.encoding == Encoding::kVop3p);
+  const OperandContext context{.encoding = ins_.encoding,
+                               .literal = ins_.literal,
+                               .first = ins_.dwords[0],
+                               .second = ins_.dwords[1],
+                               .vector_second_source = vector_second};
   uint32_t code = fields.of(spec[0]);
-  if (context.dpp && spec[0] == 'a') {
-    context.dpp_source = true;
-    code = kSourceVgpr0 + bits(ins_.dwords[ins_.dword_count - 1u], 0, 8);
-  }
+  if (dpp && spec[0] == 'a') code = kSourceVgpr0 + bits(ins_.dwords[ins_.dword_count - 1u], 0, 8);
   auto operand = make_operand(spec, code, context);
   if (!operand.ok()) return refuse(operand.error().message);
   return operand;

@@ -211,8 +211,9 @@ Result<Operand> make_operand(std::string_view spec, uint32_t code, const Operand
     case 'w':
       return scalar_base(operand, code, context);
     case 'b':
-      // The second source of a DPP form cannot be scalar before gfx11.5.
-      if (context.dpp && code < kSourceVgpr0) return wrong("a scalar second source with DPP");
+      if (context.vector_second_source && code < kSourceVgpr0) {
+        return wrong("a scalar second source with DPP");
+      }
       break;
     default:
       break;

@@ -18,8 +18,7 @@ struct OperandContext {
   uint32_t literal = 0;
   uint32_t first = 0;
   uint32_t second = 0;
-  bool dpp_source = false;
-  bool dpp = false;
+  bool vector_second_source = false;
 };
 
 // The error's message says only what is wrong; the decoder adds where.

@@ -22,6 +22,7 @@ class Generator {
   void place(char field, uint32_t value);
   void add_modifiers();
   void add_second_half();
+  void add_dpp();
 
   Encoding encoding_;
   const Form& form_;
@@ -254,85 +255,74 @@ void Generator::add_modifiers() {
   if (encoding_ == Encoding::kDs && chance(2)) words_[0] |= below(65536);
 }
 
-Slot Generator::run() {
-  const uint32_t number = form_.number;
-  switch (encoding_) {
+uint32_t first_word(Encoding encoding, uint32_t number) {
+  switch (encoding) {
     case Encoding::kSop1:
-      words_[0] = 0xbe800000 | number << 8;
-      break;
+      return 0xbe800000 | number << 8;
     case Encoding::kSop2:
-      words_[0] = 0x80000000 | number << 23;
-      break;
+      return 0x80000000 | number << 23;
     case Encoding::kSopc:
-      words_[0] = 0xbf000000 | number << 16;
-      break;
+      return 0xbf000000 | number << 16;
     case Encoding::kSopk:
-      words_[0] = 0xb0000000 | number << 23;
-      break;
+      return 0xb0000000 | number << 23;
     case Encoding::kSopp:
-      words_[0] = 0xbf800000 | number << 16;
-      break;
+      return 0xbf800000 | number << 16;
     case Encoding::kSmem:
-      words_[0] = 0xf4000000 | number << 18;
-      break;
+      return 0xf4000000 | number << 18;
     case Encoding::kVop1:
-      words_[0] = 0x7e000000 | number << 9;
-      break;
+      return 0x7e000000 | number << 9;
     case Encoding::kVop2:
-      words_[0] = number << 25;
-      break;
+      return number << 25;
     case Encoding::kVopc:
-      words_[0] = 0x7c000000 | number << 17;
-      break;
+      return 0x7c000000 | number << 17;
     case Encoding::kVop3:
-      words_[0] = 0xd4000000 | number << 16;
-      break;
+      return 0xd4000000 | number << 16;
     case Encoding::kVop3p:
-      words_[0] = 0xcc000000 | number << 16;
-      break;
+      return 0xcc000000 | number << 16;
     // Numbers past 15 exist in the Y half only; X then becomes another operation.
     case Encoding::kVopd:
-      words_[0] = 0xc8000000 | (number & 15) << 22;
-      break;
+      return 0xc8000000 | (number & 15) << 22;
     case Encoding::kDs:
-      words_[0] = 0xd8000000 | number << 18;
-      break;
+      return 0xd8000000 | number << 18;
     case Encoding::kFlat:
-      words_[0] = 0xdc000000 | number << 18;
-      break;
+      return 0xdc000000 | number << 18;
     case Encoding::kScratch:
-      words_[0] = 0xdc010000 | number << 18;
-      break;
+      return 0xdc010000 | number << 18;
     case Encoding::kGlobal:
-      words_[0] = 0xdc020000 | number << 18;
-      break;
+      return 0xdc020000 | number << 18;
     case Encoding::kMubuf:
-      words_[0] = 0xe0000000 | number << 18;
-      break;
+      return 0xe0000000 | number << 18;
   }
+  return 0;
+}
+
+// DPP16 or DPP8 in place of the first source.
+void Generator::add_dpp() {
+  constexpr uint32_t kControls[] = {0x1b, 0xe4, 0x101, 0x11f, 0x121, 0x140, 0x141, 0x150, 0x16f};
+  const uint32_t kind = below(4);
+  uint32_t& source_word = words_[base_dwords_ - 1];
+  source_word = (source_word & ~0x1ffu) | (kind == 0 ? 233 + below(2) : 250);
+  uint32_t word = static_cast<uint32_t>(random_());
+  if (kind != 0) {
+    word = (word & 0xff0c00ffu) | kControls[below(9)] << 8;
+    const uint32_t bits = base_dwords_ == 1 ? form_.modifiers & below(64) : 0;
+    word |=
+        (bits & 1) << 20 | (bits >> 3 & 1) << 21 | (bits >> 1 & 1) << 22 | (bits >> 4 & 1) << 23;
+  }
+  words_[base_dwords_] = word;
+}
+
+Slot Generator::run() {
+  words_[0] = first_word(encoding_, form_.number);
   base_dwords_ = (words_[0] >> 30) == 3 ? 2 : 1;
   if (base_dwords_ == 2) words_[1] = 0;
   fill_fields();
   if (encoding_ == Encoding::kVopd) add_second_half();
   add_modifiers();
-  const bool dpp_possible = (form_.modifiers & kFormDpp) != 0 && !needs_literal_;
   if (needs_literal_) {
     words_[base_dwords_] = literal();
-  } else if (dpp_possible && chance(3)) {
-    const uint32_t kind = below(4);
-    uint32_t& source_word = words_[base_dwords_ - 1];
-    source_word = (source_word & ~0x1ffu) | (kind == 0 ? 233 + below(2) : 250);
-    uint32_t word = static_cast<uint32_t>(random_());
-    if (kind != 0) {
-      constexpr uint32_t kControls[] = {0x1b,  0xe4,  0x101, 0x11f, 0x121,
-                                        0x140, 0x141, 0x150, 0x16f};
-      word = (word & 0xff0c00ffu) | kControls[below(9)] << 8;
-      if (base_dwords_ == 1) {
-        const uint32_t n = form_.modifiers & below(64);
-        word |= (n & 1) << 20 | (n >> 3 & 1) << 21 | (n >> 1 & 1) << 22 | (n >> 4 & 1) << 23;
-      }
-    }
-    words_[base_dwords_] = word;
+  } else if ((form_.modifiers & kFormDpp) != 0 && chance(3)) {
+    add_dpp();
   }
   return words_;
 }
