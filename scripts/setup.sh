@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build and the tests need. Does nothing when they are there.
-# usage: scripts/setup.sh [build|test]     (test adds GoogleTest, clang 19 and its sanitizers)
+# usage: scripts/setup.sh [build|test|tidy]     (test adds GoogleTest, clang 19 with its sanitizers and
+# LLVM's tools, against which the decoder is tested; tidy adds the formatter and the linter)
 set -euo pipefail
 
 packages=(g++ cmake ninja-build ccache pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev libpcre2-dev libutf8proc-dev)
 case "${1:-build}" in
   build) ;;
-  test) packages+=(libgtest-dev libgmock-dev clang-19 lld-19 libclang-rt-19-dev clang-format-19 clang-tidy-19) ;;
-  *) echo "setup.sh: unknown set '$1'; use build or test" >&2; exit 2 ;;
+  test) packages+=(libgtest-dev libgmock-dev clang-19 lld-19 llvm-19 libclang-rt-19-dev) ;;
+  tidy) packages+=(clang-19 clang-format-19 clang-tidy-19) ;;
+  *) echo "setup.sh: unknown set '$1'; use build, test or tidy" >&2; exit 2 ;;
 esac
 
 missing=()

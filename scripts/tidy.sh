@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh test
+scripts/setup.sh tidy
 [ -f build/clang/compile_commands.json ] || cmake --preset clang -DMOE_BUILD_TESTS=OFF >/dev/null
 files=("$@")
 [ ${#files[@]} -gt 0 ] || mapfile -t files < <(git ls-files 'src/*.cpp' ':!*_test.cpp')

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 // files need no compiler.
 std::vector<std::byte> sample() {
   return testing::read_bytes(std::string(MOE_SOURCE_DIR) +
-                             "/sim/rdna/corpus/variables.gfx1100.hsaco");
+                             "/tests/fuzz/corpus/code_object/variables.gfx1100.hsaco");
 }
 
 template <class Int>
