@@ -13,19 +13,19 @@ namespace moe {
 
 }  // namespace moe
 
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    if (!(condition)) [[unlikely]]                                     \
-      ::moe::check_failed(__FILE__, __LINE__, #condition, {});         \
+#define CHECK(condition)                                       \
+  do {                                                         \
+    if (!(condition)) [[unlikely]]                             \
+      ::moe::check_failed(__FILE__, __LINE__, #condition, {}); \
   } while (false)
 
-#define MOE_CHECK_OP(a, op, b)                                                        \
-  do {                                                                                \
-    const auto& moe_check_a_ = (a);                                                   \
-    const auto& moe_check_b_ = (b);                                                   \
-    if (!(moe_check_a_ op moe_check_b_)) [[unlikely]]                                 \
-      ::moe::check_failed(__FILE__, __LINE__, #a " " #op " " #b,                      \
-                          fmt::format("{} vs {}", moe_check_a_, moe_check_b_));       \
+#define MOE_CHECK_OP(a, op, b)                                                  \
+  do {                                                                          \
+    const auto& moe_check_a_ = (a);                                             \
+    const auto& moe_check_b_ = (b);                                             \
+    if (!(moe_check_a_ op moe_check_b_)) [[unlikely]]                           \
+      ::moe::check_failed(__FILE__, __LINE__, #a " " #op " " #b,                \
+                          fmt::format("{} vs {}", moe_check_a_, moe_check_b_)); \
   } while (false)
 
 #define CHECK_EQ(a, b) MOE_CHECK_OP(a, ==, b)

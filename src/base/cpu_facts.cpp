@@ -41,7 +41,8 @@ void read_isa(CpuFacts& facts) {
   const bool tiles_saved = (xcr0 & 0x60000) == 0x60000;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return;
   facts.avx2_fma = ymm_saved && bit(b, 5) && fma && f16c;
-  facts.avx512 = zmm_saved && facts.avx2_fma && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
+  facts.avx512 =
+      zmm_saved && facts.avx2_fma && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
   facts.amx_bf16 = tiles_saved && bit(d, 22) && bit(d, 24);
   const uint32_t max_subleaf = a;
   if (max_subleaf >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) {

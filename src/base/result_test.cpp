@@ -33,8 +33,7 @@ TEST(Result, TryReturnsTheErrorUnchanged) {
   const Result<int> result = twice(-1);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(result.error().to_string(),
-            "invalid_argument: value is negative\nfix: pass 0 or more");
+  EXPECT_EQ(result.error().to_string(), "invalid_argument: value is negative\nfix: pass 0 or more");
   EXPECT_TRUE(check(1).ok());
   EXPECT_FALSE(check(-1).ok());
 }

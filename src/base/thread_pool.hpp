@@ -35,7 +35,8 @@ class ThreadPool {
       return;
     }
     using Plain = std::remove_reference_t<Body>;
-    run(count, [](void* context, int64_t task) { (*static_cast<Plain*>(context))(task); },
+    run(
+        count, [](void* context, int64_t task) { (*static_cast<Plain*>(context))(task); },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

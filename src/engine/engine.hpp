@@ -24,9 +24,9 @@ struct EngineOptions {
   std::string device = "auto";
   providers::OpenOptions device_options;
   ops::MoeNumerics moe_numerics = ops::MoeNumerics::kNative;
-  int64_t context = 0;        // tokens a sequence may reach; 0 = the model's, at most kDefaultContext
-  int64_t kv_tokens = 0;      // size of the KV pool; 0 = one full context, at least kDefaultKvTokens
-  int64_t block_size = 16;    // tokens in a page
+  int64_t context = 0;      // tokens a sequence may reach; 0 = the model's, at most kDefaultContext
+  int64_t kv_tokens = 0;    // size of the KV pool; 0 = one full context, at least kDefaultKvTokens
+  int64_t block_size = 16;  // tokens in a page
   int64_t prefill_chunk = 256;
   int64_t max_sequences = 16;
   // Called with (bytes read, bytes in total) while weights are brought to the device. May be empty.

@@ -17,10 +17,10 @@ struct SamplingParams {
   static constexpr int32_t kMaxTopLogprobs = 20;
   static constexpr size_t kMaxLogitBias = 1024;
 
-  float temperature = 1;       // [0, 2]; 0 = greedy; values in (0, 0.01) are raised to 0.01
-  int32_t top_k = 0;           // >= -1; 0 and -1 = off
-  float top_p = 1;             // (0, 1]
-  float min_p = 0;             // [0, 1]
+  float temperature = 1;         // [0, 2]; 0 = greedy; values in (0, 0.01) are raised to 0.01
+  int32_t top_k = 0;             // >= -1; 0 and -1 = off
+  float top_p = 1;               // (0, 1]
+  float min_p = 0;               // [0, 1]
   float repetition_penalty = 1;  // > 0
   float presence_penalty = 0;    // [-2, 2]
   float frequency_penalty = 0;   // [-2, 2]

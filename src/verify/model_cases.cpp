@@ -23,14 +23,17 @@ struct LogitDeviation {
 
   void add(const float* got, const float* want, int64_t size) {
     for (int64_t i = 0; i < size; ++i) {
-      const double difference = std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
+      const double difference =
+          std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
       // A NaN must not slip through a comparison.
       max_abs = difference <= max_abs ? max_abs : difference;
       sum_of_squares += difference * difference;
     }
     count += size;
   }
-  double rms() const { return count == 0 ? 0 : std::sqrt(sum_of_squares / static_cast<double>(count)); }
+  double rms() const {
+    return count == 0 ? 0 : std::sqrt(sum_of_squares / static_cast<double>(count));
+  }
 };
 
 engine::Request greedy(std::vector<int32_t> prompt, int64_t tokens) {

@@ -10,7 +10,8 @@ namespace moe::verify {
 namespace {
 
 Error malformed(const std::string& where, const std::string& wanted) {
-  return corrupt(fmt::format("{}: wanted {}", where, wanted), "restore the oracle folder from its source");
+  return corrupt(fmt::format("{}: wanted {}", where, wanted),
+                 "restore the oracle folder from its source");
 }
 
 Result<std::vector<std::vector<int32_t>>> token_lists(const Json& value, const std::string& where) {
@@ -42,8 +43,8 @@ Result<ModelExpectation> load_model_expectation(const std::filesystem::path& mod
   const std::filesystem::path path = model_dir / "expect.json";
   const auto map = TRY(io::FileMap::open(path));
   const std::string where = path.string();
-  const Json json = TRY(parse_json(
-      {reinterpret_cast<const char*>(map->bytes().data()), map->bytes().size()}, where));
+  const Json json = TRY(
+      parse_json({reinterpret_cast<const char*>(map->bytes().data()), map->bytes().size()}, where));
   if (!json.is_object() || !json.contains("prompts") || !json.contains("tokens") ||
       !json["tokens"].is_object() || !json["tokens"].contains("fp32")) {
     return malformed(where, "an object with prompts and tokens.fp32");
@@ -56,7 +57,8 @@ Result<ModelExpectation> load_model_expectation(const std::filesystem::path& mod
   }
   expectation.max_abs_bound =
       kLogitBoundFactor * TRY(positive_number(json, "max_abs_diff_fp32_bf16", where));
-  expectation.rms_bound = kLogitBoundFactor * TRY(positive_number(json, "rms_diff_fp32_bf16", where));
+  expectation.rms_bound =
+      kLogitBoundFactor * TRY(positive_number(json, "rms_diff_fp32_bf16", where));
   return expectation;
 }
 
@@ -67,7 +69,8 @@ Result<ModelLogits> ModelLogits::open(const std::filesystem::path& file, size_t 
     const io::TensorInfo* tensor = logits.file_.find(name);
     if (tensor == nullptr || tensor->type != io::StoredType::kF32 || tensor->shape.size() != 2 ||
         (prompt > 0 && tensor->shape[1] != logits.vocab())) {
-      return malformed(fmt::format("{}: {}", file.string(), name), "a tensor [positions, vocabulary] of F32");
+      return malformed(fmt::format("{}: {}", file.string(), name),
+                       "a tensor [positions, vocabulary] of F32");
     }
     logits.tensors_.push_back(*tensor);
   }

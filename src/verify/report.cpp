@@ -11,9 +11,12 @@ namespace {
 
 std::string_view name_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kPass: return "PASS";
-    case Outcome::kFail: return "FAIL";
-    case Outcome::kSkip: return "SKIP";
+    case Outcome::kPass:
+      return "PASS";
+    case Outcome::kFail:
+      return "FAIL";
+    case Outcome::kSkip:
+      return "SKIP";
   }
   return "?";
 }
@@ -57,7 +60,8 @@ Json to_json(const VerifyReport& report) {
 
 std::string to_markdown(const VerifyReport& report) {
   std::string text = fmt::format(
-      "# moe verify: {}\n\n- build: {}\n- device: {} ({}), {}\n- time: {:.1f} s\n- peak device memory: {} "
+      "# moe verify: {}\n\n- build: {}\n- device: {} ({}), {}\n- time: {:.1f} s\n- peak device "
+      "memory: {} "
       "bytes\n\n| case | outcome | measured | allowed | detail |\n|---|---|---|---|---|\n",
       report.summary(), MOE_BUILD_ID, report.device.name, report.device.architecture,
       report.device.description, report.seconds, report.peak_device_bytes);

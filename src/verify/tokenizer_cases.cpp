@@ -15,7 +15,8 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-Result<std::vector<int32_t>> ids_field(const Json& object, const char* key, const std::string& where) {
+Result<std::vector<int32_t>> ids_field(const Json& object, const char* key,
+                                       const std::string& where) {
   std::vector<int32_t> ids;
   const auto found = object.find(key);
   bool valid = found != object.end() && found->is_array();
@@ -59,14 +60,16 @@ Status run_kind(const std::filesystem::path& dir, const std::string& kind, CaseR
   const std::string json = TRY(read_text_file(dir / (kind + ".json")));
   const auto tokenizer = TRY(text::Tokenizer::from_json(json, kind + ".json"));
   const Json cases = TRY(read_json_file(dir / (kind + std::string(kCasesSuffix))));
-  if (!cases.is_array() || cases.empty()) return corrupt(kind + ".cases.json: wanted a list of cases");
+  if (!cases.is_array() || cases.empty())
+    return corrupt(kind + ".cases.json: wanted a list of cases");
   size_t wrong = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     const std::string where = fmt::format("{}.cases.json: case {}", kind, i);
     const std::string difference = TRY(first_difference(tokenizer, cases[i], where));
     if (difference.empty()) continue;
     if (wrong++ == 0) {
-      result.detail = fmt::format("case {}: {} differ, text {}", i, difference, cases[i]["text"].dump());
+      result.detail =
+          fmt::format("case {}: {} differ, text {}", i, difference, cases[i]["text"].dump());
     }
   }
   result.outcome = wrong == 0 ? Outcome::kPass : Outcome::kFail;

@@ -34,8 +34,8 @@ int64_t VerifyReport::count(Outcome outcome) const {
 }
 
 std::string VerifyReport::summary() const {
-  return fmt::format("{} passed, {} failed, {} skipped", count(Outcome::kPass), count(Outcome::kFail),
-                     count(Outcome::kSkip));
+  return fmt::format("{} passed, {} failed, {} skipped", count(Outcome::kPass),
+                     count(Outcome::kFail), count(Outcome::kSkip));
 }
 
 void add_usage(VerifyReport& report, const Device& device, const ops::OpTable& table) {
@@ -61,7 +61,8 @@ Result<VerifyReport> verify_oracle(const std::filesystem::path& dir, const Verif
   const auto begin = std::chrono::steady_clock::now();
   VerifyReport report;
   // Opened once up front, so that a wrong device name fails before any case.
-  report.device = TRY(providers::open_device(options.device, options.device_options)).device->facts();
+  report.device =
+      TRY(providers::open_device(options.device, options.device_options)).device->facts();
   const CaseSink sink = [&](CaseResult result) {
     if (on_case) on_case(result);
     report.results.push_back(std::move(result));

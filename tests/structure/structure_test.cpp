@@ -21,7 +21,8 @@ struct SourceFile {
 };
 
 bool is_source(const fs::path& path) {
-  static const std::set<std::string> kExtensions = {".cpp", ".hpp", ".h", ".c", ".cu", ".hip", ".inc"};
+  static const std::set<std::string> kExtensions = {".cpp", ".hpp", ".h",  ".c",
+                                                    ".cu",  ".hip", ".inc"};
   return kExtensions.count(path.extension().string()) != 0;
 }
 
@@ -101,12 +102,14 @@ TEST(Structure, DeviceNamesStayInsideTheProviders) {
   const std::set<std::string> exempt = {"src/tensor/device.hpp"};
   for (const SourceFile& file : sources()) {
     const std::string layer = layer_of(file.path);
-    if (layer.empty() || layer == "providers" || layer == "cli" || exempt.count(file.path)) continue;
+    if (layer.empty() || layer == "providers" || layer == "cli" || exempt.count(file.path))
+      continue;
     for (size_t i = 0; i < file.lines.size(); ++i) {
       const std::string code = file.lines[i].substr(0, file.lines[i].find("//"));
       for (const char* name : {"cuda", "kCuda", "hip", "rocm", "kRocm", "gfx1", "sm_90"}) {
         const size_t found = code.find(name);
-        const bool word = found != std::string::npos && (found == 0 || !isalnum(static_cast<unsigned char>(code[found - 1])));
+        const bool word = found != std::string::npos &&
+                          (found == 0 || !isalnum(static_cast<unsigned char>(code[found - 1])));
         EXPECT_FALSE(word) << file.path << ":" << i + 1 << ": " << file.lines[i];
       }
     }
