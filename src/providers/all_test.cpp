@@ -52,6 +52,21 @@ TEST(OpenDevice, UnknownInstructionSetListsTheNames) {
             std::string::npos);
 }
 
+TEST(OpenDevice, VariantsAboveTheForcedInstructionSetAreKeptWithTheirReason) {
+  const Result<OpenedDevice> opened = open_device("cpu", {0, "portable", {}});
+  ASSERT_TRUE(opened.ok()) << opened.error().to_string();
+  for (const char* name : {"cpu:avx512_bf16", "cpu:avx512", "cpu:avx2"}) {
+    int found = 0;
+    for (const ops::Unavailable& entry : opened.value().table->unavailable()) {
+      if (entry.op != ops::OpId::kLinearBf16 || entry.variant != name) continue;
+      ++found;
+      EXPECT_TRUE(entry.reason == ops::Refusal::kDisabled ||
+                  entry.reason == ops::Refusal::kInstructionSet);
+    }
+    EXPECT_EQ(found, 1) << name;
+  }
+}
+
 TEST(ListDevices, NamesEveryKindAndSaysWhyOneIsNotUsable) {
   bool cpu = false;
   for (const DeviceReport& report : list_devices()) {

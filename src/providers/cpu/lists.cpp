@@ -4,7 +4,9 @@
 #include "providers/cpu/lists.hpp"
 
 #include <array>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "providers/cpu/attention/attention.hpp"
 #include "providers/cpu/elementwise/elementwise.hpp"
@@ -170,13 +172,17 @@ int rank_of(std::string_view name) {
   return rank;
 }
 
-// The part of a list from `best` down.
+// Offers a list, with what stands above `best` switched off: the table remembers why.
 template <class Desc, size_t kCount>
 void add_from(ops::OpTable& table, const std::array<Variant<Desc>, kCount>& list, Isa best,
               std::span<const std::string> disabled) {
-  size_t first = 0;
-  while (first < kCount && rank_of(list[first].name) < static_cast<int>(best)) ++first;
-  table.add(std::span<const Variant<Desc>>(list).subspan(first), disabled);
+  std::vector<std::string> off(disabled.begin(), disabled.end());
+  for (const Variant<Desc>& variant : list) {
+    // What the processor lacks keeps that as its reason.
+    const bool runs = variant.available(table.facts()) == ops::Refusal::kNone;
+    if (runs && rank_of(variant.name) < static_cast<int>(best)) off.emplace_back(variant.name);
+  }
+  table.add(std::span<const Variant<Desc>>(list), off);
 }
 
 }  // namespace
