@@ -83,13 +83,17 @@ Result<std::vector<CaseResult>> verify_components(const fs::path& components_dir
       {ops::MoeNumerics::kNative, "native"}, {ops::MoeNumerics::kLegacy, "legacy"}};
   CaseRunner runner(components_dir, options);
   for (const ExpertCase& test : cases.experts) {
-    for (const auto& [numerics, chain] : kChains) {
+    for (const auto& entry : kChains) {
+      const ops::MoeNumerics numerics = entry.first;
+      const char* chain = entry.second;
       runner.run(fmt::format("expert/{}/{}", test.name, chain), test.file, test.required,
                  [&] { return run_expert_case(test, numerics, components_dir, target, options); });
     }
   }
   for (const LargeCase& test : cases.large) {
-    for (const auto& [numerics, chain] : kChains) {
+    for (const auto& entry : kChains) {
+      const ops::MoeNumerics numerics = entry.first;
+      const char* chain = entry.second;
       runner.run(fmt::format("expert/{}/{}", test.block.name, chain), test.block.file,
                  test.block.required,
                  [&] { return run_large_case(test, numerics, components_dir, target, options); });
