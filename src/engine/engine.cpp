@@ -24,7 +24,8 @@ constexpr int64_t kLogitRows = 64;
 
 Status option_in_range(const char* name, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return {};
-  return invalid_argument(fmt::format("{} is {}, wanted {} to {}", name, value, low, high));
+  return invalid_argument(fmt::format("{} is {}, wanted {} to {}", name, value, low, high),
+                          fmt::format("set --{} to a number in that range", name));
 }
 
 struct Sizes {

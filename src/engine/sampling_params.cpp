@@ -26,7 +26,8 @@ Status positive(const char* field, float value) {
 Status valid_token(const char* field, int32_t token, int64_t vocab_size) {
   if (token >= 0 && token < vocab_size) return {};
   return invalid_argument(fmt::format("{} names token {}, the vocabulary has ids 0 to {}", field,
-                                      token, vocab_size - 1));
+                                      token, vocab_size - 1),
+                          "make the ids with this model's own tokenizer");
 }
 
 }  // namespace
@@ -47,8 +48,9 @@ Status SamplingParams::validate(int64_t vocab_size) const {
     TRY(in_range("top_logprobs", *top_logprobs, 0, kMaxTopLogprobs, "from 0 to 20"));
   }
   if (logit_bias.size() > kMaxLogitBias) {
-    return invalid_argument(fmt::format("logit_bias has {} entries, the limit is {}",
-                                        logit_bias.size(), kMaxLogitBias));
+    return invalid_argument(
+        fmt::format("logit_bias has {} entries, the limit is {}", logit_bias.size(), kMaxLogitBias),
+        "keep the biases that matter most");
   }
   for (const auto& [token, bias] : logit_bias) {
     TRY(valid_token("logit_bias", token, vocab_size));
@@ -57,12 +59,14 @@ Status SamplingParams::validate(int64_t vocab_size) const {
   for (int32_t token : stop_token_ids) TRY(valid_token("stop_token_ids", token, vocab_size));
   if (static_cast<int64_t>(stop.size()) > kMaxStopStrings) {
     return invalid_argument(
-        fmt::format("stop has {} strings, the limit is {}", stop.size(), kMaxStopStrings));
+        fmt::format("stop has {} strings, the limit is {}", stop.size(), kMaxStopStrings),
+        "give fewer stop strings");
   }
   for (const std::string& text : stop) {
     if (text.empty() || text.size() > kMaxStopBytes) {
       return invalid_argument(
-          fmt::format("a stop string has {} bytes, wanted 1 to {}", text.size(), kMaxStopBytes));
+          fmt::format("a stop string has {} bytes, wanted 1 to {}", text.size(), kMaxStopBytes),
+          "leave empty ones out and shorten the others");
     }
   }
   return {};
